@@ -1,0 +1,1 @@
+//! The fault catalogue of slurm-triage: embedded data, site overrides, validation.

@@ -1,0 +1,1 @@
+//! The executables slurmd runs: prolog, epilog, health check and their probe.

@@ -1,0 +1,1 @@
+//! Everything of slurm-triage that touches the machine: clock, runner, kernel log, NVML, Slurm commands.

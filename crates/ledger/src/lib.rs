@@ -1,0 +1,1 @@
+//! The ledger of slurm-triage: one SQLite file a node.

@@ -1,0 +1,2 @@
+//! The operator's command `slurm-triage`.
+fn main() {}
