@@ -1,1 +1,12 @@
-//! The pure pipeline of slurm-triage: observation to action, without I/O, clock or environment.
+//! The pure pipeline of slurm-triage: from what a source said to what should be done about it.
+//!
+//! Nothing in this crate reads a file, runs a program, looks at the clock or at the environment, and no
+//! input makes it panic. [`model`] holds the types that every other crate speaks.
+//!
+//! ```text
+//! Observation -> classify -> Event -> detect -> Case -> attribute -> Verdict -> decide -> Decision -> reconcile -> Action
+//! ```
+pub mod model;
+pub mod reading;
+
+pub use model::*;
