@@ -85,11 +85,13 @@ save_settings() {
 }
 
 settle_settings() {
-    local recorded='' key
+    local recorded='' key path
     [[ -s $dir/$MARK ]] && recorded=yes
     load_settings
     for key in slurm hooks; do
-        [[ -z ${given[$key]:-} ]] || given[$key]=$(cd -- "${given[$key]}" && pwd -P) || die "--$key: no such folder"
+        path=${given[$key]:-}
+        [[ -n $path ]] || continue
+        given["$key"]=$(cd -- "$path" 2>/dev/null && pwd -P) || die "--$key: no folder $path"
     done
     for key in "${!given[@]}"; do
         if [[ -n $recorded && " ${FIXED[*]} " == *" $key "* && ${settings[$key]} != "${given[$key]}" ]]; then

@@ -50,7 +50,8 @@ slurm_at_least() {
     ((10#$major > $1 || (10#$major == $1 && 10#$minor >= $2)))
 }
 
-# Removes the empty folders that in_slurm mounted on.
+# Removes the empty folder that in_slurm mounted the cluster's on. Folders above it stay: some of
+# them, like an empty /tmp, are the installation's own.
 leave_root() {
-    ! other_root || (cd -- "${settings[slurm]}" && rmdir -p -- "${dir#/}" 2>/dev/null) || true
+    ! other_root || rmdir -- "${settings[slurm]}$dir" 2>/dev/null || true
 }
