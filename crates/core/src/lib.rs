@@ -6,7 +6,17 @@
 //! ```text
 //! Observation -> classify -> Event -> detect -> Case -> attribute -> Verdict -> decide -> Decision -> reconcile -> Action
 //! ```
+pub mod catalog;
+mod decide;
+pub mod detectors;
+mod judge;
 pub mod model;
+pub mod peer;
+pub mod pipeline;
+pub mod policy;
 pub mod reading;
+pub mod reason;
+mod sources;
+mod sweep;
 
 pub use model::*;

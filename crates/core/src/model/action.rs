@@ -1,7 +1,7 @@
 //! The only things the edge may carry out. The list is closed on purpose.
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, DecisionId, NodeName, RunId, Stamp, digest};
+use super::{CaseId, DecisionId, NodeName, RunId, Stamp};
 
 /// One thing to do to the outside world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ impl Action {
             Self::Drain { node, case, .. } => format!("drain:{node}:{case}"),
             Self::Resume { node, case, .. } => format!("resume:{node}:{case}"),
             Self::Requeue { run, .. } => format!("requeue:{}", run_key(run)),
-            Self::Publish { node, body, .. } => format!("publish:{node}:{:016x}", digest([body.as_bytes()])),
+            Self::Publish { node, decision, .. } => format!("publish:{node}:{decision}"),
             Self::RefuseJob { run, case, .. } => format!("refuse:{}:{case}", run_key(run)),
         }
     }

@@ -1,0 +1,135 @@
+//! The gates. Each says whether it lets the action through, and why, in one sentence.
+use crate::pipeline::Asked;
+use crate::{
+    Case, ExitStatus, Gate, JobAsk, JobRecord, JobSpan, Mode, NodeRecord, Provenance, Verdict, reason,
+};
+
+fn gate(name: &str, passed: bool, why: impl Into<String>) -> Gate {
+    Gate { name: name.to_owned(), passed, why: why.into() }
+}
+
+/// Monitor mode holds everything.
+pub(super) fn mode(mode: Mode) -> Gate {
+    match mode {
+        Mode::Act => gate("mode", true, "policy lets this action be carried out"),
+        Mode::Monitor => gate("mode", false, "monitor mode: written down, not carried out"),
+    }
+}
+
+/// What a job can write never reaches a node.
+pub(super) fn provenance(case: &Case) -> Gate {
+    match case.provenance {
+        Provenance::Trusted => gate("provenance", true, "a trusted source says so"),
+        Provenance::User => gate("provenance", false, "only what a user can write says so"),
+    }
+}
+
+/// A person undid our action, or the case is a drill without leave to act.
+pub(super) fn stood_down(case: &Case) -> Gate {
+    match (case.stood_down, case.synthetic) {
+        (false, _) => gate("stand_down", true, "nobody undid an action for this case"),
+        (true, true) => gate("stand_down", false, "a drill without --act: nothing is carried out"),
+        (true, false) => gate("stand_down", false, case.why.clone()),
+    }
+}
+
+/// A drain that is not ours is left alone.
+pub(super) fn foreign_reason(record: &Asked<NodeRecord>) -> Gate {
+    const NAME: &str = "foreign_reason";
+    match record {
+        Asked::Answer(record) if record.is_out() && !reason::is_ours(&record.reason) => {
+            gate(NAME, false, format!("the node is out already: \"{}\"", record.reason))
+        }
+        Asked::Answer(record) if record.is_out() => gate(NAME, true, "the node is out by our own drain"),
+        Asked::Answer(_) => gate(NAME, true, "the node is in service"),
+        Asked::NotAsked => gate(NAME, true, "not read in this pass; read again right before acting"),
+        Asked::NoAnswer(why) => {
+            gate(NAME, true, format!("not known ({why}); read again right before acting"))
+        }
+    }
+}
+
+/// The job's own wish can only lower what the site allows.
+pub(super) fn job_ask(span: &JobSpan) -> Gate {
+    match span.ask {
+        JobAsk::Off => gate("job_ask", false, "the job asked to be left alone (--triage=off)"),
+        JobAsk::Monitor => gate("job_ask", false, "the job asked for monitor (--triage=monitor)"),
+        JobAsk::Act | JobAsk::Default => gate("job_ask", true, "the job does not object"),
+    }
+}
+
+/// Only a batch job that may be requeued can be.
+pub(super) fn requeue_allowed(job: &Asked<JobRecord>) -> Gate {
+    const NAME: &str = "requeue_allowed";
+    match job {
+        Asked::Answer(job) if !job.batch => {
+            gate(NAME, false, "not a batch job: srun and salloc jobs are left alone")
+        }
+        Asked::Answer(job) if !job.requeue => gate(NAME, false, "the job forbids it (Requeue=0)"),
+        Asked::Answer(_) => gate(NAME, true, "a batch job that may be requeued"),
+        Asked::NotAsked => gate(NAME, true, "not read in this pass; read again right before acting"),
+        Asked::NoAnswer(why) => {
+            gate(NAME, true, format!("not known ({why}); read again right before acting"))
+        }
+    }
+}
+
+/// What Slurm or a person ended is not run again.
+pub(super) fn job_state(job: &Asked<JobRecord>) -> Gate {
+    const NAME: &str = "job_state";
+    let Some(job) = job.get() else {
+        return gate(NAME, true, "not known; read again right before acting");
+    };
+    match job.state.as_str() {
+        "CANCELLED" => gate(NAME, false, "somebody cancelled the job"),
+        "COMPLETED" => gate(NAME, false, "the job went well"),
+        "TIMEOUT" | "DEADLINE" => gate(NAME, false, "the job reached its time limit"),
+        "PREEMPTED" => gate(NAME, false, "the job was preempted: Slurm sees to it itself"),
+        state => gate(NAME, true, format!("the job is {state}")),
+    }
+}
+
+/// A job that fails over and over is not run for ever.
+pub(super) fn restart_budget(span: &JobSpan, max: u32) -> Gate {
+    let count = span.run.restart;
+    gate(
+        "restart_budget",
+        count < max,
+        if count < max {
+            format!("restart {} of at most {max}", count + 1)
+        } else {
+            format!("restarted {count} times already, at most {max}")
+        },
+    )
+}
+
+/// Some exit codes mean "do not run me again".
+pub(super) fn exit_code(span: &JobSpan, codes: &[i32]) -> Gate {
+    match span.exit {
+        Some(ExitStatus::Exit(code)) if codes.contains(&code) => {
+            gate("exit_code", false, format!("exit code {code} asks not to be run again"))
+        }
+        Some(exit) => gate("exit_code", true, format!("{exit} does not forbid it")),
+        None => gate("exit_code", true, "no exit code known"),
+    }
+}
+
+/// A requeue needs a node to keep the job off, else it may meet the same fault again.
+pub(super) fn culprit_named(verdict: &Verdict) -> Gate {
+    match verdict.culprits.first() {
+        Some(culprit) => gate("culprit", true, format!("{} is to blame and will be avoided", culprit.node)),
+        None => gate("culprit", false, "nobody can be named to keep the job away from"),
+    }
+}
+
+/// A verdict over a drill is for show unless the drill may act.
+pub(super) fn drill(verdict: &Verdict, cases: &[Case]) -> Option<Gate> {
+    let held = cases.iter().any(|case| verdict.cases.contains(&case.id) && case.synthetic && case.stood_down);
+    verdict.synthetic.then(|| {
+        gate(
+            "drill",
+            !held,
+            if held { "a drill without --act: nothing is carried out" } else { "a drill that may act" },
+        )
+    })
+}

@@ -1,0 +1,172 @@
+//! The cases of one pass: the open ones it began with, and what the detectors make of them.
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::faults;
+use crate::pipeline::Input;
+use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, RunId, Stamp};
+
+/// The cases of one pass. The map makes a second open case for one fault on one resource impossible.
+#[derive(Debug)]
+pub struct CaseBook {
+    open: BTreeMap<(String, String), Case>,
+    closed: Vec<Case>,
+    changed: BTreeSet<CaseId>,
+}
+
+/// Most evidence ids one case keeps. A flood adds nothing after that; counts are elsewhere.
+const KEPT_EVIDENCE: usize = 64;
+
+impl CaseBook {
+    /// The book as the pass begins.
+    pub fn new(input: &Input<'_>) -> Self {
+        let open = input
+            .cases
+            .iter()
+            .filter(|case| case.is_open())
+            .map(|case| ((case.fault.clone(), case.resource.to_string()), case.clone()))
+            .collect();
+        Self { open, closed: Vec::new(), changed: BTreeSet::new() }
+    }
+
+    /// Open cases, in order of fault and resource.
+    pub fn open(&self) -> impl Iterator<Item = &Case> {
+        self.open.values()
+    }
+
+    /// All cases the pass knows: the open ones, then those it closed.
+    pub fn all(&self) -> Vec<Case> {
+        self.open.values().chain(&self.closed).cloned().collect()
+    }
+
+    /// Cases opened, changed or closed in this pass, in their new state.
+    pub fn changed(&self) -> Vec<Case> {
+        self.open
+            .values()
+            .chain(&self.closed)
+            .filter(|case| self.changed.contains(&case.id))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether some case was acted upon, so that a person may have undone the action.
+    pub fn undone_is_possible(&self) -> bool {
+        self.open.values().any(|case| case.state == CaseState::Acted)
+    }
+
+    /// Adds evidence: to the open case of its fault, else it opens one.
+    pub fn evidence(&mut self, event: &Event, confidence: Confidence, run: Option<RunId>, why: String) {
+        let key = self.key_for(event);
+        match self.open.get_mut(&key) {
+            Some(case) => {
+                if !case.events.contains(&event.id) {
+                    strengthen(case, event, confidence);
+                    self.changed.insert(case.id.clone());
+                }
+            }
+            None => {
+                let case = open_case(event, &key.0, confidence, run, why);
+                self.changed.insert(case.id.clone());
+                self.open.insert(key, case);
+            }
+        }
+    }
+
+    /// Adds evidence only where a case of its fault is open already.
+    pub fn confirm(&mut self, event: &Event) {
+        let key = self.key_for(event);
+        if self.open.contains_key(&key) {
+            self.evidence(event, event.confidence, None, String::new());
+        }
+    }
+
+    fn key_for(&self, event: &Event) -> (String, String) {
+        let resource = event.resource.to_string();
+        if faults::joins_any(event.code.as_str())
+            && let Some(key) =
+                self.open.keys().find(|(fault, of)| *of == resource && fault.starts_with("gpu."))
+        {
+            return key.clone();
+        }
+        (faults::fault_of(event.code.as_str()).to_owned(), resource)
+    }
+
+    /// Closes a case.
+    pub fn close(&mut self, id: &CaseId, state: CaseState, at: Stamp, why: String) {
+        let Some(key) = self.open.iter().find(|(_, case)| case.id == *id).map(|(key, _)| key.clone()) else {
+            return;
+        };
+        if let Some(mut case) = self.open.remove(&key) {
+            case.state = state;
+            case.closed_at = Some(at);
+            case.why = why;
+            self.changed.insert(case.id.clone());
+            self.closed.push(case);
+        }
+    }
+
+    /// A person undid our action: the case stands, and is not acted upon again.
+    pub fn stand_down(&mut self, id: &CaseId, why: String) {
+        if let Some(case) = self.open.values_mut().find(|case| case.id == *id) {
+            case.state = CaseState::Open;
+            case.stood_down = true;
+            case.why = why;
+            self.changed.insert(case.id.clone());
+        }
+    }
+}
+
+fn open_case(event: &Event, fault: &str, confidence: Confidence, run: Option<RunId>, why: String) -> Case {
+    Case {
+        id: CaseId::of(&event.node, fault, &event.resource.to_string(), &event.id),
+        fault: fault.to_owned(),
+        code: event.code.clone(),
+        class: event.class,
+        resource: event.resource.clone(),
+        node: event.node.clone(),
+        boot: event.boot.clone(),
+        state: CaseState::Open,
+        confidence,
+        provenance: event.provenance,
+        synthetic: event.synthetic,
+        advice: event.advice,
+        clears: event.clears,
+        opened_at: event.at,
+        last_seen: event.at,
+        closed_at: None,
+        run,
+        events: vec![event.id.clone()],
+        why,
+        // A drill is not acted upon unless the person who started it asked for that.
+        stood_down: event.synthetic && event.fields.get("drill").is_some_and(|d| d != "act"),
+    }
+}
+
+/// New evidence can only make a case surer and its advice graver. Two kinds of sources that agree confirm it.
+fn strengthen(case: &mut Case, event: &Event, confidence: Confidence) {
+    let second_source = event.provenance == Provenance::Trusted
+        && case.provenance == Provenance::Trusted
+        && source_word(&event.code) != source_word(&case.code);
+    let confidence =
+        if second_source && confidence >= Confidence::Probable { Confidence::Confirmed } else { confidence };
+    case.confidence = case.confidence.max(confidence);
+    case.provenance = case.provenance.max(event.provenance);
+    if event.advice > case.advice {
+        case.advice = event.advice;
+        case.clears = event.clears;
+    }
+    case.last_seen = case.last_seen.max(event.at);
+    case.boot = event.boot.clone();
+    // A real event in a drill's case makes the case real: from then on it is treated as such.
+    if case.synthetic && !event.synthetic {
+        case.synthetic = false;
+        case.stood_down = false;
+    }
+    if case.events.len() < KEPT_EVIDENCE {
+        case.events.push(event.id.clone());
+    }
+}
+
+/// `xid` of `xid.79`: the kernel says `xid`, the probe says `nvml`.
+fn source_word(code: &crate::Code) -> &str {
+    code.as_str().split('.').next().unwrap_or_default()
+}

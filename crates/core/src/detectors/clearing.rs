@@ -1,0 +1,59 @@
+//! Proof of repair. Nothing clears by silence: a case closes when what its fault asks for was seen, and a healthy
+//! NVML reading of the very GPU was made afterwards.
+use super::{CaseBook, Detector};
+use crate::pipeline::Input;
+use crate::reading::{GpuReading, NvmlState};
+use crate::{Case, CaseState, ClearedBy, Event, Observation, Payload, Resource, sweep};
+
+pub(super) const DETECTOR: Detector = Detector { name: "clearing", detect };
+
+fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook) {
+    let open: Vec<Case> = book.open().cloned().collect();
+    for case in &open {
+        if events.iter().any(|event| case.events.contains(&event.id)) {
+            continue;
+        }
+        if let Some((observation, why)) =
+            input.observations.iter().find_map(|o| Some((o, proof(input, case, o)?)))
+        {
+            book.close(&case.id, CaseState::Resolved, observation.at, why);
+        }
+    }
+}
+
+fn proof(input: &Input<'_>, case: &Case, observation: &Observation) -> Option<String> {
+    let gpu = healthy_gpu(case, observation)?;
+    let rebooted = case.boot != input.boot;
+    let name = gpu.uuid.as_deref().unwrap_or("the GPU");
+    match case.clears {
+        // A GPU that had left the bus can only be read again after it was reset or the node was booted.
+        ClearedBy::GpuReset | ClearedBy::Reboot if rebooted => {
+            Some(format!("the node was booted again and NVML reads {name} as healthy"))
+        }
+        // Uncorrected errors count from driver load: at zero again, the GPU was reset or the driver reloaded.
+        ClearedBy::GpuReset if case.fault == "gpu.memory" && gpu.ecc_uncorrected == Some(0) => {
+            Some(format!("the error counters of {name} are back at zero and no recovery is asked for"))
+        }
+        ClearedBy::RowRemap if gpu.remap_pending == Some(false) => {
+            Some(format!("the row remap of {name} took place"))
+        }
+        _ => None,
+    }
+}
+
+/// The case's GPU in a sweep after its last evidence, if nothing in it speaks against the GPU.
+fn healthy_gpu<'a>(case: &Case, observation: &'a Observation) -> Option<&'a GpuReading> {
+    let Payload::Nvml(reading) = &observation.payload else { return None };
+    if reading.state != NvmlState::Ok
+        || observation.at <= case.last_seen
+        || observation.synthetic != case.synthetic
+    {
+        return None;
+    }
+    let same = |gpu: &&GpuReading| match &case.resource {
+        Resource::Gpu(address) => gpu.pci == Some(*address),
+        Resource::GpuIndex(index) => gpu.index == *index,
+        _ => false,
+    };
+    reading.gpus.iter().find(same).filter(|gpu| sweep::is_healthy(gpu) && gpu.errors.is_empty())
+}

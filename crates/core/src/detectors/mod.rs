@@ -1,0 +1,24 @@
+//! From events to cases. One file a detector, and one line in [`ALL`]; order matters: evidence first, then what
+//! closes cases, then what a person did.
+mod book;
+mod clearing;
+mod faults;
+mod forced_kill;
+mod gpu_fault;
+mod undone;
+
+pub use book::CaseBook;
+
+use crate::Event;
+use crate::pipeline::Input;
+
+/// One detector.
+pub struct Detector {
+    /// Its name.
+    pub name: &'static str,
+    /// Reads the new events and changes the book. Must be idempotent: on its own output it changes nothing.
+    pub detect: fn(&Input<'_>, &[Event], &mut CaseBook),
+}
+
+/// Every detector, in order.
+pub const ALL: &[Detector] = &[gpu_fault::DETECTOR, clearing::DETECTOR, undone::DETECTOR];

@@ -1,0 +1,23 @@
+//! A person undid our drain: we stand down for that fault. The case stays open and is shown, nothing is done again.
+use super::{CaseBook, Detector};
+use crate::pipeline::Input;
+use crate::reason;
+use crate::{Case, CaseState, Event};
+
+pub(super) const DETECTOR: Detector = Detector { name: "undone", detect };
+
+fn detect(input: &Input<'_>, _events: &[Event], book: &mut CaseBook) {
+    let Some(record) = input.node_record.get() else { return };
+    let acted: Vec<Case> = book.open().filter(|case| case.state == CaseState::Acted).cloned().collect();
+    for case in acted {
+        if !record.is_out() {
+            book.stand_down(
+                &case.id,
+                format!("{} is in service again without our doing: we stand down", case.node),
+            );
+        } else if !reason::is_ours(&record.reason) {
+            let why = format!("the drain of {} now carries another reason: it is no longer ours", case.node);
+            book.stand_down(&case.id, why);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Everything one pass knows. Immutable, "now" included: the same input always gives the same output.
+use crate::catalog::Catalog;
+use crate::policy::Policy;
+use crate::reading::NvmlReading;
+use crate::{
+    BootId, Case, Decision, Event, JobRecord, JobSpan, NodeName, NodeRecord, Observation, PeerEvidence,
+    Stamp, TaskEdge,
+};
+
+/// Which program runs the pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// slurmd, before a job.
+    Prolog,
+    /// slurmd, after a job.
+    Epilog,
+    /// slurmd's `HealthCheckProgram`.
+    HealthCheck,
+}
+
+/// The input of [`super::step`].
+#[derive(Debug, Clone)]
+pub struct Input<'a> {
+    /// The moment of the pass.
+    pub now: Stamp,
+    /// This node.
+    pub node: NodeName,
+    /// This boot.
+    pub boot: BootId,
+    /// Which program runs.
+    pub trigger: Trigger,
+    /// What events mean.
+    pub catalog: &'a Catalog,
+    /// What the site wants.
+    pub policy: &'a Policy,
+    /// What the sources said since the last pass.
+    pub observations: Vec<Observation>,
+    /// Open cases of this node.
+    pub cases: Vec<Case>,
+    /// The last NVML sweep before this pass, with the boot it was made in.
+    pub last_reading: Option<(BootId, NvmlReading)>,
+    /// Runs that are on the node or left it lately, the current one not among them.
+    pub spans: Vec<JobSpan>,
+    /// The run this prolog or epilog is for.
+    pub span: Option<JobSpan>,
+    /// Task records of that run on this node.
+    pub tasks: Vec<(Stamp, TaskEdge)>,
+    /// Events of earlier passes that fall into that run.
+    pub run_events: Vec<Event>,
+    /// The latest decision for each open case and for the run.
+    pub decided: Vec<Decision>,
+    /// What the other nodes of the run say, once asked for.
+    pub peers: Asked<Vec<PeerEvidence>>,
+    /// The job as Slurm has it, once asked for.
+    pub job: Asked<JobRecord>,
+    /// This node as Slurm has it, once asked for.
+    pub node_record: Asked<NodeRecord>,
+}
+
+/// An answer of the controller. The healthy path asks nothing, so most passes end with `NotAsked`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Asked<T> {
+    /// Nobody asked; the pass says in its output whether it needs the answer.
+    #[default]
+    NotAsked,
+    /// Asked, and this came.
+    Answer(T),
+    /// Asked, and nothing came: the reason in one line.
+    NoAnswer(String),
+}
+
+impl<T> Asked<T> {
+    /// The answer, where there is one.
+    pub const fn get(&self) -> Option<&T> {
+        match self {
+            Self::Answer(answer) => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// Whether it is still worth asking.
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::NotAsked)
+    }
+}

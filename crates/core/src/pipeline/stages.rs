@@ -1,0 +1,101 @@
+//! The stages in their order.
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Input, Need, Output, Trigger};
+use crate::detectors::CaseBook;
+use crate::{Event, EventId, Observation, Payload, Role, decide, detectors, judge, sources, sweep};
+
+/// Events of one code on one resource that a single pass keeps. A crashing job can log the same Xid a hundred
+/// thousand times; what is beyond the bound is counted.
+const KEPT_PER_CODE_AND_RESOURCE: usize = 64;
+
+/// One pass: from what the sources said to what is to be done about it. Pure and deterministic.
+///
+/// When the output names [`Need`]s, the caller asks the controller, fills the answers into the input and calls
+/// again. Asking twice is harmless: every id is a digest of what it names.
+pub fn step(input: &Input<'_>) -> Output {
+    let mut output = Output::default();
+    let mut events = classify(input);
+    output.repeats = bound(&mut events);
+
+    let mut book = CaseBook::new(input);
+    for detector in detectors::ALL {
+        (detector.detect)(input, &events, &mut book);
+    }
+    let cases = book.all();
+
+    output.needs = needs(input, &cases, book.undone_is_possible());
+    if output.needs.is_empty() {
+        let verdict = judge::verdict(input, &events, &cases);
+        let decided = decide::decide(input, &cases, verdict.as_ref());
+        output.decisions = decided.decisions;
+        output.actions = decided.actions;
+        output.verdicts.extend(verdict);
+    }
+    output.cases = book.changed();
+    output.events = events;
+    output
+}
+
+/// Observations with a meaning, oldest first, each once. Noise is not an event.
+fn classify(input: &Input<'_>) -> Vec<Event> {
+    let mut events: Vec<Event> = input.observations.iter().flat_map(|o| events_of(input, o)).collect();
+    events.retain(|event| event.role != Role::Noise);
+    events.sort_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
+    let mut seen: BTreeSet<EventId> = input.run_events.iter().map(|e| e.id.clone()).collect();
+    events.retain(|event| seen.insert(event.id.clone()));
+    events
+}
+
+fn events_of(input: &Input<'_>, observation: &Observation) -> Vec<Event> {
+    match &observation.payload {
+        Payload::Line(_) => input.catalog.classify(observation).into_iter().collect(),
+        Payload::Nvml(reading) => {
+            let last =
+                input.last_reading.as_ref().filter(|(boot, _)| *boot == observation.boot).map(|(_, r)| r);
+            sweep::events(observation, reading, last)
+        }
+        Payload::Gap { .. } | Payload::Blind { .. } => sources::event(observation).into_iter().collect(),
+        Payload::Task(_) => Vec::new(),
+    }
+}
+
+/// Keeps the first of each code and resource and counts the rest.
+fn bound(events: &mut Vec<Event>) -> BTreeMap<String, u64> {
+    let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut repeats = BTreeMap::new();
+    events.retain(|event| {
+        let count = seen.entry((event.code.to_string(), event.resource.to_string())).or_default();
+        *count += 1;
+        let keep = *count <= KEPT_PER_CODE_AND_RESOURCE;
+        if !keep {
+            *repeats.entry(event.code.to_string()).or_default() += 1;
+        }
+        keep
+    });
+    repeats
+}
+
+/// What must be asked. A healthy node with a healthy job asks nothing.
+fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> Vec<Need> {
+    let mut needs = Vec::new();
+    // The prolog never talks to the controller: slurmctld waits for it, and a refusal needs no answer.
+    if input.trigger == Trigger::Prolog {
+        return needs;
+    }
+    let wants_node_out = cases.iter().any(|case| case.is_open() && case.advice.wants_node_out());
+    if (wants_node_out || undone_is_possible) && input.node_record.is_open() {
+        needs.push(Need::Node);
+    }
+    let Some(span) = input.span.as_ref().filter(|_| input.trigger == Trigger::Epilog) else { return needs };
+    if span.is_batch_host() && judge::is_failed(span) {
+        if span.nodes.len() > 1 && input.peers.is_open() {
+            needs.push(Need::Peers);
+        }
+        let blamed = wants_node_out || input.peers.get().is_some_and(|peers| !peers.is_empty());
+        if blamed && input.job.is_open() {
+            needs.push(Need::Job);
+        }
+    }
+    needs
+}

@@ -1,0 +1,177 @@
+//! What the site wants done: an ordered table of rules, first match wins.
+//!
+//! A policy can only be read whole. A file that does not parse never widens what we do: the caller falls back to
+//! [`Policy::default`], which is monitor mode.
+mod glob;
+mod rule;
+
+pub use glob::Glob;
+pub use rule::{Claim, Rule};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Intent, Mode};
+
+/// The site's policy, `policy.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Format of the file; this version knows 1.
+    pub version: u32,
+    /// Whether decisions are carried out, per action.
+    #[serde(default)]
+    pub mode: Modes,
+    /// Bounds on what we do to one job.
+    #[serde(default)]
+    pub job: JobLimits,
+    /// The rules, in order.
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+/// Monitor or act, for each kind of action. What is not named follows `default`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Modes {
+    /// For every action without a word of its own.
+    #[serde(default = "monitor")]
+    pub default: Mode,
+    /// Draining a node.
+    pub drain: Option<Mode>,
+    /// Requeueing a job.
+    pub requeue: Option<Mode>,
+    /// Refusing a job in the prolog.
+    pub refuse_job: Option<Mode>,
+}
+
+const fn monitor() -> Mode {
+    Mode::Monitor
+}
+
+impl Default for Modes {
+    fn default() -> Self {
+        Self { default: Mode::Monitor, drain: None, requeue: None, refuse_job: None }
+    }
+}
+
+impl Modes {
+    /// The mode an intent runs in.
+    pub fn of(&self, intent: Intent) -> Mode {
+        let own = match intent {
+            Intent::Drain | Intent::Resume => self.drain,
+            Intent::Requeue | Intent::RequeueHold | Intent::Stop => self.requeue,
+            Intent::RefuseJob => self.refuse_job,
+            Intent::None | Intent::Note => None,
+        };
+        own.unwrap_or(self.default)
+    }
+}
+
+/// Bounds on what we do to one job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JobLimits {
+    /// Restarts after which a job is not requeued again. Slurm itself has no such bound for `scontrol requeue`.
+    pub max_restarts: u32,
+    /// Exit codes by which a job says "do not run me again". 93 is the contract of NVIDIA's resiliency extension.
+    pub no_requeue_exit_codes: Vec<i32>,
+}
+
+impl Default for JobLimits {
+    fn default() -> Self {
+        Self { max_restarts: 3, no_requeue_exit_codes: vec![93] }
+    }
+}
+
+/// The policy that holds without a file, and what the shipped `policy.toml` says.
+pub const DEFAULT_POLICY: &str = include_str!("../../../../etc/policy.toml");
+
+impl Default for Policy {
+    /// Monitor mode; confirmed hardware faults would drain and requeue, the rest is noted.
+    fn default() -> Self {
+        Self { version: 1, mode: Modes::default(), job: JobLimits::default(), rules: rule::defaults() }
+    }
+}
+
+impl Policy {
+    /// The first rule that matches the claim. Without any, the claim is noted.
+    pub fn rule_for(&self, claim: &Claim<'_>) -> Matched<'_> {
+        self.rules.iter().find(|rule| rule.matches(claim)).map_or(
+            Matched { name: "no rule matched", node: Intent::Note, job: Intent::Note, mode: None },
+            |rule| Matched { name: &rule.name, node: rule.node, job: rule.job, mode: rule.mode },
+        )
+    }
+}
+
+/// What the first matching rule wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matched<'a> {
+    /// The rule's name.
+    pub name: &'a str,
+    /// For the node.
+    pub node: Intent,
+    /// For the job.
+    pub job: Intent,
+    /// The rule's own mode, where it has one. It can only be stricter than the action's.
+    pub mode: Option<Mode>,
+}
+
+impl Matched<'_> {
+    /// The mode `intent` runs in: act only when both the action's mode and the rule's own say so.
+    pub fn mode_for(&self, modes: &Modes, intent: Intent) -> Mode {
+        match (modes.of(intent), self.mode) {
+            (Mode::Act, None | Some(Mode::Act)) => Mode::Act,
+            _ => Mode::Monitor,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CauseClass, Code, Confidence, Resource};
+
+    fn claim<'a>(
+        class: CauseClass,
+        confidence: Confidence,
+        code: &'a Code,
+        resource: &'a Resource,
+    ) -> Claim<'a> {
+        Claim { class, confidence, code, resource }
+    }
+
+    #[test]
+    fn default_drains_only_confirmed_hardware() {
+        let policy = Policy::default();
+        let code = Code::from("xid.79");
+        for class in CauseClass::ALL {
+            for confidence in Confidence::ALL {
+                let got = policy.rule_for(&claim(*class, *confidence, &code, &Resource::Host));
+                let expect_drain = *class == CauseClass::Hardware && *confidence == Confidence::Confirmed;
+                assert_eq!(got.node == Intent::Drain, expect_drain, "{class} {confidence}: {}", got.name);
+            }
+        }
+    }
+
+    #[test]
+    fn default_acts_on_nothing() {
+        let modes = Policy::default().mode;
+        for intent in Intent::ALL {
+            assert_eq!(modes.of(*intent), Mode::Monitor);
+        }
+    }
+
+    #[test]
+    fn a_rule_in_monitor_is_not_widened_by_the_site_mode() {
+        let matched =
+            Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Monitor) };
+        let modes = Modes { default: Mode::Act, ..Modes::default() };
+        assert_eq!(matched.mode_for(&modes, Intent::Drain), Mode::Monitor);
+    }
+
+    #[test]
+    fn a_rule_in_act_does_not_widen_a_monitor_site() {
+        let matched = Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Act) };
+        assert_eq!(matched.mode_for(&Modes::default(), Intent::Drain), Mode::Monitor);
+    }
+}

@@ -1,0 +1,226 @@
+//! From an NVML sweep to events. A sweep shows a level, an event is a change: a state that the last sweep of this
+//! boot showed already is no news, so a sick GPU gives one event and not one a minute.
+use std::collections::BTreeMap;
+
+use crate::reading::{GpuReading, NvmlReading, NvmlState};
+use crate::{
+    Advice, CauseClass, ClearedBy, Code, Confidence, Event, EventId, Observation, Resource, Role, SourceKind,
+};
+
+/// What one field of a GPU's reading means when it turns bad.
+struct Sign {
+    code: &'static str,
+    role: Role,
+    advice: Advice,
+    confidence: Confidence,
+    clears: ClearedBy,
+    /// The bad value in words, or `None` while the GPU is fine in this respect.
+    bad: fn(&GpuReading) -> Option<String>,
+}
+
+/// Sources: NVIDIA's "GPU Memory Error Management" and the NVML reference for the meaning of each field. Uncorrected
+/// errors since driver load and a failed remap are confirmed by themselves; a pending remap only asks for a reset
+/// when the GPU is idle, so it is watched.
+const SIGNS: &[Sign] = &[
+    Sign {
+        code: "nvml.gpu_lost",
+        role: Role::Root,
+        advice: Advice::Reboot,
+        confidence: Confidence::Confirmed,
+        clears: ClearedBy::Reboot,
+        bad: |gpu| gpu.lost.then(|| "NVML reports the GPU as lost".to_owned()),
+    },
+    Sign {
+        code: "nvml.ecc_uncorrected",
+        role: Role::Root,
+        advice: Advice::Reset,
+        confidence: Confidence::Probable,
+        clears: ClearedBy::GpuReset,
+        bad: |gpu| {
+            gpu.ecc_uncorrected
+                .filter(|n| *n > 0)
+                .map(|n| format!("{n} uncorrected ECC errors since the driver was loaded"))
+        },
+    },
+    Sign {
+        code: "nvml.remap_failed",
+        role: Role::Root,
+        advice: Advice::Drain,
+        confidence: Confidence::Confirmed,
+        clears: ClearedBy::Ack,
+        bad: |gpu| gpu.remap_failed.filter(|f| *f).map(|_| "a memory row could not be remapped".to_owned()),
+    },
+    Sign {
+        code: "nvml.remap_pending",
+        role: Role::Confirmation,
+        advice: Advice::Watch,
+        confidence: Confidence::Confirmed,
+        clears: ClearedBy::RowRemap,
+        bad: |gpu| gpu.remap_pending.filter(|p| *p).map(|_| "a row remap waits for a GPU reset".to_owned()),
+    },
+    Sign {
+        code: "nvml.retired_pages_pending",
+        role: Role::Confirmation,
+        advice: Advice::Watch,
+        confidence: Confidence::Confirmed,
+        clears: ClearedBy::Reboot,
+        bad: |gpu| {
+            gpu.retired_pending.filter(|p| *p).map(|_| "a page retirement waits for a reboot".to_owned())
+        },
+    },
+    Sign {
+        code: "nvml.recovery_reset",
+        role: Role::Root,
+        advice: Advice::Reset,
+        confidence: Confidence::Confirmed,
+        clears: ClearedBy::GpuReset,
+        bad: |gpu| wanted(gpu, &["gpu_reset", "drain_and_reset"]),
+    },
+    Sign {
+        code: "nvml.recovery_reboot",
+        role: Role::Root,
+        advice: Advice::Reboot,
+        confidence: Confidence::Confirmed,
+        clears: ClearedBy::Reboot,
+        bad: |gpu| wanted(gpu, &["node_reboot", "reboot"]),
+    },
+    Sign {
+        code: "nvml.recovery_drain_p2p",
+        role: Role::Root,
+        advice: Advice::Reset,
+        confidence: Confidence::Probable,
+        clears: ClearedBy::GpuReset,
+        bad: |gpu| wanted(gpu, &["drain_p2p"]),
+    },
+];
+
+fn wanted(gpu: &GpuReading, actions: &[&str]) -> Option<String> {
+    let action = gpu.recovery_action.as_deref()?;
+    actions.contains(&action).then(|| format!("the driver asks for {action}"))
+}
+
+/// Whether nothing in this reading speaks against the GPU.
+pub(crate) fn is_healthy(gpu: &GpuReading) -> bool {
+    SIGNS.iter().all(|sign| (sign.bad)(gpu).is_none())
+}
+
+/// What is new against `last`, the sweep before this one in the same boot.
+pub(crate) fn events(
+    observation: &Observation,
+    reading: &NvmlReading,
+    last: Option<&NvmlReading>,
+) -> Vec<Event> {
+    let mut events = Vec::new();
+    events.extend(state_event(observation, reading, last));
+    for gpu in &reading.gpus {
+        let before = last.and_then(|last| last.gpus.iter().find(|g| same_gpu(g, gpu)));
+        for sign in SIGNS {
+            let Some(text) = (sign.bad)(gpu) else { continue };
+            if before.and_then(sign.bad).as_ref() != Some(&text) {
+                events.push(gpu_event(observation, gpu, before, sign, text));
+            }
+        }
+    }
+    events
+}
+
+/// A GPU that is lost may no longer tell its address or UUID; its index is all that is left then.
+fn same_gpu(a: &GpuReading, b: &GpuReading) -> bool {
+    match (a.pci, b.pci) {
+        (Some(a), Some(b)) => a == b,
+        _ => a.index == b.index,
+    }
+}
+
+fn gpu_event(
+    observation: &Observation,
+    gpu: &GpuReading,
+    before: Option<&GpuReading>,
+    sign: &Sign,
+    text: String,
+) -> Event {
+    let known = |f: fn(&GpuReading) -> Option<String>| f(gpu).or_else(|| before.and_then(f));
+    let mut fields = BTreeMap::from([("index".to_owned(), gpu.index.to_string())]);
+    for (name, value) in [
+        ("uuid", known(|g| g.uuid.clone())),
+        ("serial", known(|g| g.serial.clone())),
+        ("name", known(|g| g.name.clone())),
+    ] {
+        fields.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    let address = gpu.pci.or_else(|| before.and_then(|b| b.pci));
+    let resource = address.map_or(Resource::GpuIndex(gpu.index), Resource::Gpu);
+    Event {
+        id: event_id(observation, &resource, sign.code),
+        code: Code::from(sign.code),
+        class: CauseClass::Hardware,
+        role: sign.role,
+        advice: sign.advice,
+        confidence: sign.confidence,
+        clears: sign.clears,
+        resource,
+        fields,
+        text,
+        ..skeleton(observation)
+    }
+}
+
+/// A driver that is not there on a node that had one is news; a node without GPUs is not.
+fn state_event(
+    observation: &Observation,
+    reading: &NvmlReading,
+    last: Option<&NvmlReading>,
+) -> Option<Event> {
+    let code = match reading.state {
+        NvmlState::Ok | NvmlState::LibraryMissing => return None,
+        NvmlState::DriverNotLoaded => "nvml.driver_not_loaded",
+        NvmlState::VersionMismatch => "nvml.version_mismatch",
+        NvmlState::NoPermission | NvmlState::Failed => "nvml.failed",
+    };
+    if last.is_some_and(|last| last.state == reading.state) {
+        return None;
+    }
+    let resource = Resource::Service("nvidia-driver".to_owned());
+    Some(Event {
+        id: event_id(observation, &resource, code),
+        code: Code::from(code),
+        class: CauseClass::System,
+        role: Role::Root,
+        advice: Advice::Watch,
+        confidence: Confidence::Probable,
+        clears: ClearedBy::Reboot,
+        resource,
+        fields: BTreeMap::new(),
+        text: if reading.detail.is_empty() { code.to_owned() } else { reading.detail.clone() },
+        ..skeleton(observation)
+    })
+}
+
+fn event_id(observation: &Observation, resource: &Resource, code: &str) -> EventId {
+    let source = SourceKind::Nvml.word();
+    EventId::of(&observation.node, &observation.boot, source, &resource.to_string(), observation.cursor, code)
+}
+
+/// The parts every event takes from its observation; the rest is overwritten by the caller.
+fn skeleton(observation: &Observation) -> Event {
+    Event {
+        id: EventId::default(),
+        code: Code::default(),
+        at: observation.at,
+        node: observation.node.clone(),
+        boot: observation.boot.clone(),
+        source: observation.source,
+        stream: observation.stream.clone(),
+        cursor: observation.cursor,
+        provenance: observation.provenance,
+        synthetic: observation.synthetic,
+        class: CauseClass::None,
+        role: Role::Context,
+        advice: Advice::None,
+        confidence: Confidence::Suspected,
+        clears: ClearedBy::None,
+        resource: Resource::Host,
+        fields: BTreeMap::new(),
+        text: String::new(),
+    }
+}
