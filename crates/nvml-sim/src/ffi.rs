@@ -6,8 +6,23 @@
 use std::ffi::{CStr, c_char, c_uint};
 use std::ptr::NonNull;
 
+use nvml_wrapper_sys::bindings as nv;
+
 use crate::call::Answer;
 use crate::scenario::Code;
+
+/// A structure of numbers and arrays of numbers.
+///
+/// # Safety
+/// All bytes zero must be a value of the type.
+pub(crate) unsafe trait Plain {}
+
+// SAFETY: numbers and arrays of numbers.
+unsafe impl Plain for nv::nvmlGpuFabricInfo_t {}
+// SAFETY: numbers and arrays of numbers.
+unsafe impl Plain for nv::nvmlGpuFabricInfo_v2_t {}
+// SAFETY: numbers and arrays of numbers.
+unsafe impl Plain for nv::nvmlGpuFabricInfo_v3_t {}
 
 /// A `T *` that the function writes through, and for in-out arguments reads first.
 #[repr(transparent)]
@@ -40,6 +55,21 @@ impl<T> Out<T> {
         for (at, value) in values.enumerate() {
             // SAFETY: as in `set`; the function compared the number of values with the caller's room.
             unsafe { target.add(at).write(value) };
+        }
+        Ok(())
+    }
+
+    /// Clears the structure, then lets `fill` set its fields in place. Unlike `set` this leaves defined padding, which
+    /// matters where a client's idea of a field is wider than NVIDIA's header.
+    pub(crate) fn fill_in(self, fill: impl FnOnce(&mut T)) -> Answer
+    where
+        T: Plain,
+    {
+        let mut target = self.0.ok_or(Code::INVALID_ARGUMENT)?;
+        // SAFETY: as in `set`; zero is a value of a `Plain` type, so that a reference can be made.
+        unsafe {
+            target.write_bytes(0, 1);
+            fill(target.as_mut());
         }
         Ok(())
     }

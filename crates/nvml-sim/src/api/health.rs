@@ -1,5 +1,5 @@
 //! Memory errors and what the board did about them; the fabric.
-use std::ffi::{c_uint, c_ulonglong};
+use std::ffi::{c_uchar, c_uint, c_ulonglong};
 
 use nv::{
     nvmlEccCounterType_t, nvmlEnableState_t, nvmlGpuFabricInfo_t, nvmlGpuFabricInfo_v2_t,
@@ -58,19 +58,26 @@ device_functions! { FUNCTIONS;
 
     /// Registration with the fabric manager, first version.
     fn nvmlDeviceGetGpuFabricInfo(gpu, info: Out<nvmlGpuFabricInfo_t>) {
-        info.set(nvmlGpuFabricInfo_t {
-            clusterUuid: [0; 16],
-            status: gpu.fabric_status.0,
-            cliqueId: 0,
-            state: state(gpu),
+        info.fill_in(|info| {
+            info.status = gpu.fabric_status.0;
+            info.state = small(gpu.fabric_state.number());
         })
     }
 
     /// Registration with the fabric manager, in the version that the caller's structure is tagged with.
     fn nvmlDeviceGetGpuFabricInfoV(gpu, info: Out<nvmlGpuFabricInfo_v3_t>) {
         match info.version()? {
-            FABRIC_V2 => info.as_version().set(fabric_v2(gpu)),
-            FABRIC_V3 => info.set(fabric_v3(gpu)),
+            FABRIC_V2 => info.as_version().fill_in(|info: &mut nvmlGpuFabricInfo_v2_t| {
+                info.version = FABRIC_V2;
+                info.status = gpu.fabric_status.0;
+                info.state = small(gpu.fabric_state.number());
+            }),
+            FABRIC_V3 => info.fill_in(|info| {
+                info.version = FABRIC_V3;
+                info.status = gpu.fabric_status.0;
+                info.state = small(gpu.fabric_state.number());
+                info.healthSummary = small(gpu.fabric_health.number());
+            }),
             _ => Err(Code::VERSION_MISMATCH),
         }
     }
@@ -148,34 +155,7 @@ pub(super) fn fill_array<T>(
     }
 }
 
-fn state(gpu: &Gpu) -> nv::nvmlGpuFabricState_t {
-    #[expect(clippy::cast_possible_truncation, reason = "the states are 0 to 3")]
-    {
-        gpu.fabric_state.number() as nv::nvmlGpuFabricState_t
-    }
-}
-
-fn fabric_v2(gpu: &Gpu) -> nvmlGpuFabricInfo_v2_t {
-    nvmlGpuFabricInfo_v2_t {
-        version: FABRIC_V2,
-        clusterUuid: [0; 16],
-        status: gpu.fabric_status.0,
-        cliqueId: 0,
-        state: state(gpu),
-        healthMask: 0,
-    }
-}
-
-fn fabric_v3(gpu: &Gpu) -> nvmlGpuFabricInfo_v3_t {
-    #[expect(clippy::cast_possible_truncation, reason = "the summaries are 0 to 3")]
-    let summary = gpu.fabric_health.number() as std::ffi::c_uchar;
-    nvmlGpuFabricInfo_v3_t {
-        version: FABRIC_V3,
-        clusterUuid: [0; 16],
-        status: gpu.fabric_status.0,
-        cliqueId: 0,
-        state: state(gpu),
-        healthMask: 0,
-        healthSummary: summary,
-    }
+/// A number that NVML keeps in one byte; all of them are below four.
+fn small(number: u32) -> c_uchar {
+    c_uchar::try_from(number).unwrap_or(c_uchar::MAX)
 }
