@@ -9,7 +9,7 @@ mod observation;
 mod resource;
 mod time;
 mod verdict;
-mod words;
+pub(crate) mod words;
 
 pub use action::{Action, ActionKey, Outcome};
 pub use case::{Case, CaseState, ClearedBy};

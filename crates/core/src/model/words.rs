@@ -55,7 +55,7 @@ macro_rules! vocabulary {
         }
     };
 }
-pub(super) use vocabulary;
+pub(crate) use vocabulary;
 
 vocabulary! {
     /// How far evidence can be believed.

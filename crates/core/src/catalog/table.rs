@@ -1,0 +1,118 @@
+//! The entries built into the program: one text, sorted by code, without a single pointer to relocate at start-up.
+use super::{Entry, Text};
+use std::borrow::Cow;
+
+/// Between the fields of a record. ASCII's own unit separator: no text of the catalogue holds it.
+const UNIT_SEPARATOR: char = '\u{1f}';
+
+/// Entries packed as text, one record a line, sorted by code, fields in the order of [`Entry`]'s declaration.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Table(&'static str);
+
+impl Table {
+    /// Over a packed text.
+    pub const fn new(packed: &'static str) -> Self {
+        Self(packed)
+    }
+
+    /// The entry of `code`: a binary search over the text.
+    pub fn get(self, code: &str) -> Option<Entry> {
+        let text = self.0.as_bytes();
+        let (mut low, mut high) = (0, text.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let start = text[low..middle].iter().rposition(|b| *b == b'\n').map_or(low, |at| low + at + 1);
+            let end = text[middle..high].iter().position(|b| *b == b'\n').map_or(high, |at| middle + at);
+            let record = self.0.get(start..end)?;
+            match record.split(UNIT_SEPARATOR).next()?.cmp(code) {
+                std::cmp::Ordering::Equal => return unpack(record),
+                std::cmp::Ordering::Less => low = end + 1,
+                std::cmp::Ordering::Greater => high = start,
+            }
+        }
+        None
+    }
+
+    /// Every entry, by code.
+    pub fn entries(self) -> impl Iterator<Item = Entry> {
+        self.0.lines().filter_map(unpack)
+    }
+
+    /// Number of records, readable or not.
+    pub fn len(self) -> usize {
+        self.0.lines().count()
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn unpack(record: &'static str) -> Option<Entry> {
+    let mut fields = record.split(UNIT_SEPARATOR);
+    let entry = Entry {
+        code: text(&mut fields)?,
+        name: text(&mut fields)?,
+        fault: text(&mut fields)?,
+        class: fields.next()?.parse().ok()?,
+        role: fields.next()?.parse().ok()?,
+        scope: fields.next()?.parse().ok()?,
+        action: fields.next()?.parse().ok()?,
+        confidence: fields.next()?.parse().ok()?,
+        clears: fields.next()?.parse().ok()?,
+        description: text(&mut fields)?,
+        response: text(&mut fields)?,
+        impact: text(&mut fields)?,
+        remedy: text(&mut fields)?,
+        source: text(&mut fields)?,
+        reason: Cow::Borrowed(""),
+    };
+    fields.next().is_none().then_some(entry)
+}
+
+fn text(fields: &mut impl Iterator<Item = &'static str>) -> Option<Text> {
+    fields.next().map(Cow::Borrowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packed(codes: &[String]) -> Table {
+        let mut sorted = codes.to_vec();
+        sorted.sort();
+        sorted.dedup();
+        let rest = "n|f|hardware|root|gpu|drain|confirmed|reboot|d|r|i|m|s".replace('|', "\u{1f}");
+        let lines: String = sorted.iter().map(|code| format!("{code}\u{1f}{rest}\n")).collect();
+        Table::new(Box::leak(lines.into_boxed_str()))
+    }
+
+    #[test]
+    fn a_record_with_a_missing_or_a_surplus_field_is_no_entry() {
+        assert!(Table::new("x\u{1f}y\n").get("x").is_none());
+        assert!(Table::default().get("x").is_none());
+    }
+
+    #[test]
+    fn a_code_that_is_the_beginning_of_another_is_found() {
+        let table = packed(&["xid.1".into(), "xid.10".into(), "xid.100".into(), "xid.2".into()]);
+        for code in ["xid.1", "xid.10", "xid.100", "xid.2"] {
+            assert_eq!(table.get(code).unwrap().code, code);
+        }
+        assert!(table.get("xid.").is_none());
+        assert!(table.get("xid.1000").is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn every_code_packed_is_found_and_no_other(codes in prop::collection::vec("[a-z]{1,3}\\.[0-9]{1,3}", 0..20), other in "[a-z]{1,3}\\.[0-9]{1,3}") {
+            let table = packed(&codes);
+            for code in &codes {
+                prop_assert_eq!(&table.get(code).unwrap().code, code);
+            }
+            prop_assert_eq!(table.get(&other).is_some(), codes.contains(&other));
+        }
+    }
+}

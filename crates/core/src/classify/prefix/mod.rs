@@ -1,0 +1,222 @@
+//! What stands before a kernel line: time, host, sender.
+//!
+//! Known are raw `/dev/kmsg` records, `dmesg` (plain, `-r`, `-x`, `-T`, `-e`, `--time-format iso`, with the caller of
+//! `CONFIG_PRINTK_CALLER`), `journalctl` (short, short-precise, short-iso, short-iso-precise, short-full, short-unix,
+//! short-monotonic), and syslog files (RFC 3164, RFC 3339 stamps, RFC 5424). A line in another form is all text.
+//!
+//! The name of a sender other than the kernel stays in the text: no family of the kernel recognises
+//! `python[123]: NVRM: Xid ...`, because families are anchored to the beginning of the text.
+mod cursor;
+mod time;
+
+pub use time::{Clock, LineTime, Local};
+
+use cursor::Cursor;
+
+/// Who wrote a line, as far as the line tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// The kernel says so itself (facility 0), or the log daemon put its name there.
+    Kernel,
+    /// Some process.
+    Process,
+    /// Nothing is said. In the output of `dmesg` that is the kernel, or root through `/dev/kmsg`.
+    Unsaid,
+}
+
+/// A line and what stood before its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peeled<'a> {
+    /// When it was written.
+    pub time: Option<LineTime>,
+    /// The host's name.
+    pub host: Option<&'a [u8]>,
+    /// Who wrote it.
+    pub sender: Sender,
+    /// Sequence number of a `/dev/kmsg` record.
+    pub sequence: Option<u64>,
+    /// The text, beginning with the sender's name where that is not the kernel.
+    pub text: &'a [u8],
+}
+
+impl<'a> Peeled<'a> {
+    /// A line that has no prefix.
+    pub const fn bare(text: &'a [u8]) -> Self {
+        Self { time: None, host: None, sender: Sender::Unsaid, sequence: None, text }
+    }
+}
+
+/// Takes the prefix off a line.
+pub fn peel(line: &[u8]) -> Peeled<'_> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    kmsg(line).or_else(|| syslog(line)).unwrap_or_else(|| dmesg(line))
+}
+
+/// `6,1234,5678,-;text`: priority, sequence number, microseconds since boot, flags.
+fn kmsg(line: &[u8]) -> Option<Peeled<'_>> {
+    let mut c = Cursor(line);
+    let priority = c.number(4)?;
+    c.byte(b',')?;
+    let sequence = c.number(20)?;
+    c.byte(b',')?;
+    let micros = i64::try_from(c.number(19)?).ok()?;
+    c.byte(b',')?;
+    let flags = c.0.iter().position(|b| *b == b';')?;
+    let text = c.0.get(flags + 1..)?;
+    Some(Peeled {
+        time: Some(LineTime::SinceBoot(micros)),
+        host: None,
+        sender: of_facility(priority >> 3),
+        sequence: Some(sequence),
+        text: caller(text),
+    })
+}
+
+const fn of_facility(facility: u64) -> Sender {
+    if facility == 0 { Sender::Kernel } else { Sender::Process }
+}
+
+/// A time, a host, a sender: journalctl and the files of syslog daemons.
+fn syslog(line: &[u8]) -> Option<Peeled<'_>> {
+    let mut c = Cursor(line);
+    let priority = priority(&mut c);
+    let rfc5424 = priority.is_some() && c.text(b"1 ").is_some();
+    let time = syslog_time(&mut c)?;
+    c.byte(b' ')?;
+    let mut peeled = Peeled { time, ..Peeled::bare(c.0) };
+    // Without a sender this is `dmesg --time-format iso`, and what looks like a host is the text's first word.
+    let Some(text) = sent(&mut c, &mut peeled, rfc5424) else {
+        return matches!(line.first(), Some(b'0'..=b'9')).then_some(peeled);
+    };
+    if let Some(priority) = priority.filter(|p| p >> 3 != 0) {
+        peeled.sender = of_facility(priority >> 3);
+    }
+    peeled.text = text;
+    if peeled.sender == Sender::Kernel {
+        let inner = dmesg(text);
+        peeled.text = inner.text;
+        peeled.time = peeled.time.or(inner.time);
+    }
+    Some(peeled)
+}
+
+/// `<3>`: facility and level, as on the wire and in `dmesg -r`.
+fn priority(cursor: &mut Cursor<'_>) -> Option<u64> {
+    let mut c = *cursor;
+    c.byte(b'<')?;
+    let value = c.number(3)?;
+    c.byte(b'>')?;
+    *cursor = c;
+    Some(value)
+}
+
+fn syslog_time(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
+    if let Some(local) = time::month_day_time(c) {
+        return Some(Some(LineTime::Local(local)));
+    }
+    if let Some(time) = time::iso(c) {
+        return Some(Some(time));
+    }
+    let mut full = *c;
+    if time::weekday(&mut full).is_some()
+        && full.byte(b' ').is_some()
+        && let Some(time) = time::iso(&mut full)
+    {
+        *c = full;
+        return Some(Some(time));
+    }
+    if let Some(time) = time::bracketed(c) {
+        return Some(time);
+    }
+    let micros = time::seconds(c)?;
+    Some(Some(LineTime::At(crate::Stamp::from_micros(micros))))
+}
+
+/// `host kernel: text`, `host name[pid]: text`, or RFC 5424's `host app pid msgid data text`.
+fn sent<'a>(c: &mut Cursor<'a>, peeled: &mut Peeled<'a>, rfc5424: bool) -> Option<&'a [u8]> {
+    c.spaces();
+    let host = c.word()?;
+    c.byte(b' ')?;
+    let name = c.0;
+    let length = if rfc5424 { rfc5424_header(name)? } else { name.iter().position(|b| *b == b' ')? };
+    let (sender, text) = name.split_at_checked(length)?;
+    let is_kernel = sender == b"kernel:" || (rfc5424 && sender.starts_with(b"kernel "));
+    if !is_kernel && !rfc5424 && !is_process(sender) {
+        return None;
+    }
+    peeled.host = Some(host);
+    peeled.sender = if is_kernel { Sender::Kernel } else { Sender::Process };
+    Some(if is_kernel { text.strip_prefix(b" ").unwrap_or(text) } else { name })
+}
+
+/// Length of `app pid msgid data`; structured data other than `-` is left to the text.
+fn rfc5424_header(name: &[u8]) -> Option<usize> {
+    name.iter().enumerate().filter(|(_, b)| **b == b' ').map(|(at, _)| at).nth(3)
+}
+
+/// `name[pid]:`, as every log daemon writes it. Without a pid a name is not told from a driver's: `nvme nvme0:`.
+fn is_process(sender: &[u8]) -> bool {
+    sender.ends_with(b"]:") && sender.contains(&b'[')
+}
+
+/// `kern  :warn  : [  123.456789][  T123] text`, every part but the text may be missing.
+fn dmesg(line: &[u8]) -> Peeled<'_> {
+    let mut c = Cursor(line);
+    let said = decoded_facility(&mut c).or_else(|| priority(&mut c).map(|p| of_facility(p >> 3)));
+    let mut time = None;
+    if let Some(bracketed) = time::bracketed(&mut c) {
+        time = bracketed;
+        // `dmesg -d` writes the moment and the step.
+        let _ = time::bracketed(&mut c);
+        let _ = c.byte(b' ');
+    } else if let Some(iso) = time::iso(&mut c) {
+        time = Some(iso);
+        let _ = c.byte(b' ');
+    }
+    let text = if time.is_some() { caller(c.0) } else { c.0 };
+    Peeled { time, host: None, sender: said.unwrap_or(Sender::Unsaid), sequence: None, text }
+}
+
+/// `kern  :warn  : `, as `dmesg -x` writes it.
+fn decoded_facility(cursor: &mut Cursor<'_>) -> Option<Sender> {
+    const FACILITIES: [(&[u8], Sender); 8] = [
+        (b"kern", Sender::Kernel),
+        (b"user", Sender::Process),
+        (b"daemon", Sender::Process),
+        (b"syslog", Sender::Process),
+        (b"auth", Sender::Process),
+        (b"cron", Sender::Process),
+        (b"mail", Sender::Process),
+        (b"local", Sender::Process),
+    ];
+    let mut c = *cursor;
+    let sender = FACILITIES.iter().find_map(|(name, sender)| c.text(name).map(|()| *sender))?;
+    let _ = c.number(1);
+    c.spaces();
+    c.byte(b':')?;
+    let level = c.0.iter().take(7).take_while(|b| b.is_ascii_lowercase()).count();
+    c.0 = c.0.get(level..).filter(|_| level > 0)?;
+    c.spaces();
+    c.text(b": ")?;
+    *cursor = c;
+    Some(sender)
+}
+
+/// `[  T123] ` or `[   C12] `: the thread or CPU that called printk.
+fn caller(text: &[u8]) -> &[u8] {
+    let taken = || {
+        let mut c = Cursor(text);
+        c.spaces();
+        c.byte(b'[')?;
+        c.spaces();
+        c.byte(b'T').or_else(|| c.byte(b'C'))?;
+        c.number(10)?;
+        c.byte(b']')?;
+        c.byte(b' ')?;
+        Some(c.0)
+    };
+    taken().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests;

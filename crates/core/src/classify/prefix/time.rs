@@ -1,0 +1,208 @@
+//! The times that stand before a line, in the ways the kernel's and syslog's tools write them.
+use super::cursor::Cursor;
+use crate::Stamp;
+
+/// A time as a line tells it. Not every way of writing it says which moment it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineTime {
+    /// Microseconds since the kernel started.
+    SinceBoot(i64),
+    /// A moment.
+    At(Stamp),
+    /// A reading of the machine's local clock.
+    Local(Local),
+}
+
+/// A local clock's reading. RFC 3164 leaves the year out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Local {
+    /// Year, where it is written.
+    pub year: Option<i16>,
+    /// Month, 1 to 12.
+    pub month: u8,
+    /// Day of the month.
+    pub day: u8,
+    /// Second of the day.
+    pub second: u32,
+    /// Microsecond of the second.
+    pub micros: u32,
+}
+
+/// What turns a [`LineTime`] into a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Clock {
+    /// When the kernel started; without it, times since boot stay unknown.
+    pub boot: Option<Stamp>,
+    /// Local time minus UTC, seconds.
+    pub utc_offset: i32,
+    /// No line is later than this; a year that is left out is the last one that keeps to it.
+    pub latest: Stamp,
+}
+
+impl LineTime {
+    /// The moment, as far as `clock` allows to tell.
+    pub fn resolve(self, clock: &Clock) -> Option<Stamp> {
+        match self {
+            Self::At(stamp) => Some(stamp),
+            Self::SinceBoot(micros) => Some(clock.boot?.plus_micros(micros)),
+            Self::Local(local) => local.resolve(clock),
+        }
+    }
+}
+
+/// Machines whose clocks differ a little write lines "from the future"; a day covers every time zone as well.
+const SLACK_SECS: i64 = 86_400;
+
+impl Local {
+    fn resolve(self, clock: &Clock) -> Option<Stamp> {
+        let in_year = |year: i16| {
+            let day = jiff::civil::Date::new(year, i8::try_from(self.month).ok()?, i8::try_from(self.day).ok()?).ok()?;
+            let midnight = day.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second();
+            let second = midnight + i64::from(self.second) - i64::from(clock.utc_offset);
+            Some(Stamp::from_secs(second).plus_micros(i64::from(self.micros)))
+        };
+        match self.year {
+            Some(year) => in_year(year),
+            None => {
+                let latest = clock.latest.plus_secs(SLACK_SECS);
+                let this_year = jiff::Timestamp::from_microsecond(latest.micros()).ok()?.to_zoned_datetime(jiff::tz::TimeZone::UTC).year();
+                // Eight years back there is a leap day for sure.
+                (0..=8).filter_map(|back| in_year(this_year.checked_sub(back)?)).find(|at| *at <= latest)
+            }
+        }
+    }
+}
+
+/// `[  123.456789]`; `[   +0.000012]` and `[Nov29 13:05]` are times too, but say no moment.
+pub(super) fn bracketed(cursor: &mut Cursor<'_>) -> Option<Option<LineTime>> {
+    let mut c = *cursor;
+    c.byte(b'[')?;
+    c.spaces();
+    let time = bracket_content(&mut c)?;
+    c.spaces();
+    c.byte(b']')?;
+    *cursor = c;
+    Some(time)
+}
+
+fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
+    if let Some(micros) = seconds(c) {
+        return Some(Some(LineTime::SinceBoot(micros)));
+    }
+    let mut relative = *c;
+    relative.byte(b'<');
+    relative.spaces();
+    if relative.byte(b'+').is_some() && seconds(&mut relative).is_some() {
+        relative.byte(b'>');
+        *c = relative;
+        return Some(None);
+    }
+    if let Some(local) = asctime(c) {
+        return Some(Some(LineTime::Local(local)));
+    }
+    let mut short = *c;
+    month(&mut short)?;
+    short.spaces();
+    short.number(2)?;
+    short.spaces();
+    (short.two()?, short.byte(b':')?, short.two()?);
+    *c = short;
+    Some(None)
+}
+
+/// `123.456789`, with a fraction always.
+pub(super) fn seconds(cursor: &mut Cursor<'_>) -> Option<i64> {
+    let mut c = *cursor;
+    let whole = i64::try_from(c.number(12)?).ok()?;
+    if c.0.first() != Some(&b'.') {
+        return None;
+    }
+    let micros = c.micros();
+    *cursor = c;
+    whole.checked_mul(1_000_000)?.checked_add(i64::from(micros))
+}
+
+/// `Sun Nov 29 13:05:23 2026`, as `dmesg -T` writes it.
+fn asctime(cursor: &mut Cursor<'_>) -> Option<Local> {
+    let mut c = *cursor;
+    weekday(&mut c)?;
+    c.byte(b' ')?;
+    let mut local = month_day_time(&mut c)?;
+    c.byte(b' ')?;
+    local.year = Some(year(&mut c)?);
+    *cursor = c;
+    Some(local)
+}
+
+/// `Nov 29 13:05:23` and `Nov  9 13:05:23.123456`, as RFC 3164 and journalctl's short formats write it.
+pub(super) fn month_day_time(cursor: &mut Cursor<'_>) -> Option<Local> {
+    let mut c = *cursor;
+    let month = month(&mut c)?;
+    c.spaces();
+    let day = u8::try_from(c.number(2)?).ok()?;
+    c.byte(b' ')?;
+    let (second, micros) = time_of_day(&mut c)?;
+    *cursor = c;
+    Some(Local { year: None, month, day, second, micros })
+}
+
+/// `2026-11-29T13:05:23,123456+01:00` in all its variations: `T` or space, `.` or `,`, `Z`, `+01:00`, `+0100` or no zone.
+pub(super) fn iso(cursor: &mut Cursor<'_>) -> Option<LineTime> {
+    let mut c = *cursor;
+    let year = year(&mut c)?;
+    c.byte(b'-')?;
+    let month = c.two()?;
+    c.byte(b'-')?;
+    let day = c.two()?;
+    c.byte(b'T').or_else(|| c.byte(b' '))?;
+    let (second, micros) = time_of_day(&mut c)?;
+    let local = Local { year: Some(year), month, day, second, micros };
+    let time = match zone(&mut c) {
+        Some(utc_offset) => LineTime::At(local.resolve(&Clock { utc_offset, ..Clock::default() })?),
+        None => LineTime::Local(local),
+    };
+    *cursor = c;
+    Some(time)
+}
+
+fn zone(cursor: &mut Cursor<'_>) -> Option<i32> {
+    let mut c = *cursor;
+    if c.byte(b'Z').is_some() || c.text(b" UTC").is_some() {
+        *cursor = c;
+        return Some(0);
+    }
+    let sign = c.byte(b'+').map(|()| 1).or_else(|| c.byte(b'-').map(|()| -1))?;
+    let hours = c.two()?;
+    c.byte(b':');
+    let minutes = c.two()?;
+    *cursor = c;
+    Some(sign * (i32::from(hours) * 3600 + i32::from(minutes) * 60))
+}
+
+fn year(c: &mut Cursor<'_>) -> Option<i16> {
+    let year = c.number(4)?;
+    i16::try_from(year).ok().filter(|year| (1970..=9999).contains(year))
+}
+
+fn time_of_day(c: &mut Cursor<'_>) -> Option<(u32, u32)> {
+    let (hour, _, minute) = (c.two()?, c.byte(b':')?, c.two()?);
+    c.byte(b':')?;
+    let second = c.two()?;
+    // 60 is a leap second.
+    let valid = hour < 24 && minute < 60 && second <= 60;
+    let of_day = u32::from(hour) * 3600 + u32::from(minute) * 60 + u32::from(second);
+    valid.then(|| (of_day, c.micros()))
+}
+
+fn month(c: &mut Cursor<'_>) -> Option<u8> {
+    const MONTHS: [&[u8]; 12] =
+        [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+    let found = MONTHS.iter().position(|name| c.text(name).is_some())?;
+    u8::try_from(found + 1).ok()
+}
+
+/// `Sun`.
+pub(super) fn weekday(c: &mut Cursor<'_>) -> Option<()> {
+    const DAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
+    DAYS.iter().find_map(|name| c.text(name))
+}
