@@ -70,6 +70,7 @@ lock_dir() {
 
 load_settings() {
     local key value
+    [[ -e $dir/$MARK ]] || return 0
     while IFS='=' read -r key value; do
         [[ -z $key ]] || settings[$key]=$value
     done <"$dir/$MARK"

@@ -22,7 +22,7 @@ write_slurm_config() {
 }
 
 slurm_conf() {
-    local host last=${settings[nodes]} port=${settings[port]} auth=''
+    local host i last=${settings[nodes]} port=${settings[port]} auth=''
     host=$(hostname -s)
     [[ ${settings[munge]} != own ]] || auth="AuthInfo=socket=$(munge_socket)"
     cat <<END
@@ -60,10 +60,12 @@ PlugStackConfig=$dir/etc/plugstack.conf
 SchedulerParameters=nohold_on_prolog_fail,batch_sched_delay=1,sched_interval=5,bf_interval=5
 END
     [[ -z ${settings[hooks]} ]] || hook_lines
-    cat <<END
-NodeName=n[1-$last] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + last))] CPUs=$CPUS RealMemory=$MEMORY_MB Gres=gpu:${settings[gpus]} State=UNKNOWN
-PartitionName=main Nodes=n[1-$last] Default=YES MaxTime=INFINITE State=UP
-END
+    # Weights make the choice of nodes predictable: n1 first, then n2, ...
+    for ((i = 1; i <= last; i++)); do
+        printf 'NodeName=n%d NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=%d RealMemory=%d Gres=gpu:%d Weight=%d State=UNKNOWN\n' \
+            "$i" "$host" $((port + i)) "$CPUS" "$MEMORY_MB" "${settings[gpus]}" "$i"
+    done
+    printf 'PartitionName=main Nodes=n[1-%d] Default=YES MaxTime=INFINITE State=UP\n' "$last"
 }
 
 hook_lines() {

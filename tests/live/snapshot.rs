@@ -1,0 +1,38 @@
+//! All that the scheduler holds, for tests that nothing has changed.
+
+use crate::cluster::Cluster;
+use crate::record::Record;
+
+/// Values that move by themselves: loads, clocks, and how long ago something was.
+const MOVING: [&str; 13] = [
+    "CPULoad",
+    "FreeMem",
+    "LastBusyTime",
+    "BootTime",
+    "SlurmdStartTime",
+    "CurrentWatts",
+    "AveWatts",
+    "ConsumedJoules",
+    "ExtSensorsWatts",
+    "ExtSensorsJoules",
+    "ExtSensorsTemp",
+    "RunTime",
+    "LastSchedEval",
+];
+
+impl Cluster {
+    /// Every node, partition, reservation and job, one field a line, less what moves by itself.
+    pub(crate) fn snapshot(&self) -> String {
+        let mut text = String::new();
+        for kind in ["node", "partition", "reservation", "job"] {
+            let out = self.scontrol(&["-o", "show", kind]).success("scontrol show");
+            for line in out.lines() {
+                let mut record = Record::parse(line);
+                MOVING.iter().for_each(|key| record.remove(key));
+                text.push_str(&record.to_string());
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
