@@ -63,19 +63,20 @@ need_packages() {
             type -P "$what" >/dev/null || missing+=("${pair%%=*}")
         fi
     done
-    [[ ${#missing[@]} -gt 0 ]] || return 0
-    local remedy="apt-get install ${missing[*]}"
-    [[ $EUID -eq 0 ]] || die "missing packages: ${missing[*]}" "sudo $remedy"
-    type -P apt-get >/dev/null ||
-        die "missing, and this is not a Debian: ${missing[*]}" "install what provides them by hand"
-    say "installing ${missing[*]}"
-    local log
+    [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}"
+}
+
+install_packages() {
+    local remedy="apt-get install $*" log
+    [[ $EUID -eq 0 ]] || die "missing packages: $*" "sudo $remedy"
+    type -P apt-get >/dev/null || die "missing, and this is not a Debian: $*" 'your own package manager'
+    say "installing $*"
     log=$(mktemp)
     if ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+        apt-get install -q -y --no-install-recommends "$@"; } >"$log" 2>&1 </dev/null; then
         tail -n 20 "$log" >&2
         rm -f "$log"
-        die "could not install ${missing[*]}" "$remedy"
+        die "could not install $*" "$remedy"
     fi
     rm -f "$log"
 }

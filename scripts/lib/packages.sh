@@ -26,6 +26,4 @@ readonly TEST_PACKAGES=(
     shellcheck=shellcheck
     strace=strace
     binutils=nm
-    # ensurepip comes with it; a python3 from elsewhere has its own.
-    python3-venv=python3
 )

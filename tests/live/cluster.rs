@@ -105,7 +105,6 @@ impl Cluster {
     }
 
     /// The folder of a node.
-    #[expect(dead_code, reason = "for the tests of the hooks, which come with the hooks")]
     pub(crate) fn node_dir(&self, node: &str) -> PathBuf {
         self.dir.join("nodes").join(node)
     }

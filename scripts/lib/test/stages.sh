@@ -42,7 +42,11 @@ target_dir() {
 
 stage_packages() {
     need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-    [[ -n $fast ]] || need_packages "${CLUSTER_PACKAGES[@]}"
+    if [[ -z $fast ]]; then
+        need_packages "${CLUSTER_PACKAGES[@]}"
+        # NVIDIA's Python bindings, an independent reader of the simulated library, live in a venv.
+        python3 -c 'import venv, ensurepip' 2>/dev/null || install_packages python3-venv
+    fi
     if [[ -n ${CI:-} && -e deny.toml ]] && ! cargo deny --version >/dev/null 2>&1; then
         cargo install --quiet --locked cargo-deny
     fi
