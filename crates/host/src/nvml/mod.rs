@@ -30,6 +30,9 @@ pub enum Progress {
 
 /// Reads all GPUs through `library`, or through the loader's `libnvidia-ml.so.1` when there is none given.
 ///
+/// Without a library given and without the kernel driver the library is loaded but not initialised, as that would load the
+/// driver. A library that is given (the simulator, for one) needs no driver.
+///
 /// Never fails: what went wrong is part of the reading. `state` says whether NVML could be used, each GPU's `errors` which
 /// calls about it failed; a value that driver or board does not have is absent and no error.
 pub fn read(library: Option<&Path>, mut progress: impl FnMut(Progress)) -> NvmlReading {

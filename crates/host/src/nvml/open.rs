@@ -4,6 +4,7 @@ use std::path::Path;
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper_sys::bindings::NvmlLib;
 use triage_core::reading::NvmlState;
 
 use super::words;
@@ -11,13 +12,31 @@ use super::words;
 /// The name that NVIDIA's driver packages install the library under.
 const LIBRARY: &str = "libnvidia-ml.so.1";
 
+/// There while NVIDIA's kernel driver is loaded.
+const DRIVER: &str = "/proc/driver/nvidia/version";
+
 /// Loads and initialises the library; otherwise the state that is to be reported, and one line why.
 pub(super) fn open(library: Option<&Path>) -> Result<Nvml, (NvmlState, String)> {
     let name = library.map_or(OsStr::new(LIBRARY), Path::as_os_str);
+    if library.is_none() && !Path::new(DRIVER).exists() {
+        return Err(without_driver(name));
+    }
     Nvml::builder().lib_path(name).init().map_err(|error| match &error {
         NvmlError::LibloadingError(cause) => load_failure(name, &cause.to_string()),
         _ => (state_of(&error), format!("{}: {}", name.display(), words::sentence(&error))),
     })
+}
+
+/// NVIDIA's library, initialised as root without the driver, loads the driver (through `nvidia-modprobe`) or makes its device
+/// node. A sweep must not undo what an admin has unloaded, so that it goes no further than to see whether the library is there.
+fn without_driver(name: &OsStr) -> (NvmlState, String) {
+    // SAFETY: the library that the operator has installed as NVML; loading it runs no more than its initialisers.
+    match unsafe { NvmlLib::new(name) } {
+        Ok(_) => {
+            (NvmlState::DriverNotLoaded, format!("no {DRIVER}: load the driver, as with nvidia-modprobe"))
+        }
+        Err(cause) => load_failure(name, &cause.to_string()),
+    }
 }
 
 /// Shuts the library down. That it failed says nothing about a GPU; the process ends anyway.
