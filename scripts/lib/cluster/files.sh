@@ -3,7 +3,7 @@
 
 make_tree() {
     local n i
-    mkdir -p "$dir"/{etc,bin,hooks,clients,run,log,ctld}
+    mkdir -p "$dir"/{etc/catalog.d,bin,hooks,clients,run,log,ctld}
     install -d -m 1777 "$dir/jobs"
     for n in $(node_names); do
         mkdir -p "$dir/nodes/$n"/{break,state,run/spool,spool} "$dir/dev/$n"

@@ -51,12 +51,32 @@ write_triage_config() {
 triage_toml() {
     cat <<END
 # Written by scripts/cluster; changes are lost at the next 'up'.
+[paths]
+state = "$dir/nodes/%n/state"
+run = "$dir/nodes/%n/run"
+policy = "$dir/etc/policy.toml"
+catalog = "$dir/etc/catalog.d"
+libexec = "$dir/hooks"
+
+[slurm]
+conf = "$dir/etc/slurm.conf"
+
+[kernel_log]
+# The nodes share this machine's kernel, so each has a log file of its own instead.
+source = "file"
+path = "$dir/nodes/%n/kern.log"
+
+[nvml]
+enabled = "always"
+library = "$dir/hooks/libnvidia-ml.so.1"
+scenario = "$dir/nodes/%n/gpus.toml"
+
+[log]
+level = "debug"
 END
 }
 
+# The policy that is shipped, in the mode asked for.
 policy_toml() {
-    cat <<END
-# Written by scripts/cluster; changes are lost at the next 'up'.
-mode = "${settings[mode]}"
-END
+    sed -E "s/^default = .*/default = \"${settings[mode]}\"/" "$here/../etc/policy.toml"
 }
