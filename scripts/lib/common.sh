@@ -80,3 +80,8 @@ install_packages() {
     fi
     rm -f "$log"
 }
+
+# target_dir: where cargo builds. Works before jq is installed: cargo's answer, cut at the one key.
+target_dir() {
+    cargo metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p'
+}

@@ -35,11 +35,6 @@ finish() {
     exit
 }
 
-target_dir() {
-    # Before jq is installed: cargo's own answer, cut at the one key wanted.
-    cargo metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p'
-}
-
 stage_packages() {
     need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     if [[ -z $fast ]]; then
