@@ -38,9 +38,17 @@ pub struct Decoded<'a> {
 }
 
 /// Finds the row for an Xid's registers. `unit` is the name the line prints, empty where it prints none.
-pub fn decode<'a>(rows: &'a [Row], xid: u32, unit: &str, intrinfo: u32, error_status: u32) -> Option<Decoded<'a>> {
+pub fn decode<'a>(
+    rows: &'a [Row],
+    xid: u32,
+    unit: &str,
+    intrinfo: u32,
+    error_status: u32,
+) -> Option<Decoded<'a>> {
     let fits = |row: &&Row| {
-        row.xid == xid && row.error_status == error_status && (unit.is_empty() || row.unit.split('/').any(|u| u == unit))
+        row.xid == xid
+            && row.error_status == error_status
+            && (unit.is_empty() || row.unit.split('/').any(|u| u == unit))
     };
     rows.iter().filter(fits).find_map(|row| {
         let since_r575 = matches(&row.since_r575, intrinfo);

@@ -19,7 +19,11 @@ pub struct Hit<'a> {
 impl Catalog {
     /// Where in `buffer` the lines are that hold a literal of some family: a superset of those with a meaning, found
     /// without looking at lines at all.
-    pub fn candidates<'a>(&'a self, origin: Origin, buffer: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
+    pub fn candidates<'a>(
+        &'a self,
+        origin: Origin,
+        buffer: &'a [u8],
+    ) -> impl Iterator<Item = Range<usize>> + 'a {
         let prefilter = self.prefilter(origin);
         let mut from = 0;
         std::iter::from_fn(move || {

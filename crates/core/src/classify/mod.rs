@@ -5,8 +5,8 @@
 //! 3. [`Catalog::read`](crate::catalog::Catalog::read) tries the families of the literals found, in order.
 mod event;
 mod lines;
-pub mod prefix;
 mod prefilter;
+pub mod prefix;
 mod read;
 
 pub use lines::Hit;

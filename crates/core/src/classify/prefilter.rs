@@ -63,7 +63,8 @@ impl Prefilter {
 
 fn sharing_a_beginning(tag: &str, by_tag: &BTreeMap<&str, Vec<usize>>) -> Vec<usize> {
     let shares = |other: &str| other.starts_with(tag) || tag.starts_with(other);
-    let mut all: Vec<usize> = by_tag.iter().filter(|(other, _)| shares(other)).flat_map(|(_, f)| f.clone()).collect();
+    let mut all: Vec<usize> =
+        by_tag.iter().filter(|(other, _)| shares(other)).flat_map(|(_, f)| f.clone()).collect();
     all.sort_unstable();
     all.dedup();
     all

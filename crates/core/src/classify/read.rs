@@ -38,7 +38,10 @@ impl Catalog {
     pub fn read(&self, origin: Origin, line: &[u8]) -> Option<Meaning> {
         let line = capped(line);
         let tried = self.prefilter(origin).families_in(line);
-        tried.into_iter().filter_map(|index| self.families().get(index)).find_map(|family| self.try_family(family, line))
+        tried
+            .into_iter()
+            .filter_map(|index| self.families().get(index))
+            .find_map(|family| self.try_family(family, line))
     }
 
     fn try_family(&self, family: &Family, line: &[u8]) -> Option<Meaning> {
@@ -51,8 +54,9 @@ impl Catalog {
             None => self.entry(&family.otherwise)?,
         };
         let text = captures.name("text").map_or(line, |group| group.as_bytes());
-        self.vary(&code, text, &mut entry, &mut fields);
+        // The code's own wordings have the last word over those of the family.
         self.vary(&format!("@{}", family.id), text, &mut entry, &mut fields);
+        self.vary(&code, text, &mut entry, &mut fields);
         if family.decode == Some(Decoder::Nvlink5) {
             self.decode_nvlink5(&code, &mut entry, &mut fields);
         }
@@ -145,7 +149,10 @@ fn decimal(text: &str) -> &str {
 /// The first template whose groups are all there and that names something.
 fn resource(family: &Family, fields: &Fields) -> Resource {
     let named = family.resource.iter().filter_map(|template| expand(template, fields));
-    named.map(|text| Resource::from(text.as_str())).find(|r| !matches!(r, Resource::Other(_))).unwrap_or(Resource::Host)
+    named
+        .map(|text| Resource::from(text.as_str()))
+        .find(|r| !matches!(r, Resource::Other(_)))
+        .unwrap_or(Resource::Host)
 }
 
 /// Fills `{group}` from the fields; `None` when one is missing.

@@ -101,7 +101,13 @@ fn a_process_without_a_pid_is_not_the_kernel() {
 
 #[test]
 fn a_text_that_looks_like_a_prefix_stays() {
-    for text in ["[Hardware Error]: event severity: fatal", "{1}[Hardware Error]: x", "[drm] ready", "6,text", "[T1] x"] {
+    for text in [
+        "[Hardware Error]: event severity: fatal",
+        "{1}[Hardware Error]: x",
+        "[drm] ready",
+        "6,text",
+        "[T1] x",
+    ] {
         assert_eq!(peel(text.as_bytes()), Peeled::bare(text.as_bytes()), "{text}");
     }
 }
@@ -116,7 +122,9 @@ fn a_year_that_is_left_out_is_the_last_one_possible() {
 
 #[test]
 fn days_and_hours_that_do_not_exist_are_no_time() {
-    for prefix in ["2026-02-31T00:00:00Z h kernel: ", "Nov 29 24:00:00 h kernel: ", "2026-13-01T00:00:00Z h kernel: "] {
+    for prefix in
+        ["2026-02-31T00:00:00Z h kernel: ", "Nov 29 24:00:00 h kernel: ", "2026-13-01T00:00:00Z h kernel: "]
+    {
         assert_eq!(peeled(prefix).3, None, "{prefix}");
     }
 }

@@ -56,7 +56,9 @@ const SLACK_SECS: i64 = 86_400;
 impl Local {
     fn resolve(self, clock: &Clock) -> Option<Stamp> {
         let in_year = |year: i16| {
-            let day = jiff::civil::Date::new(year, i8::try_from(self.month).ok()?, i8::try_from(self.day).ok()?).ok()?;
+            let day =
+                jiff::civil::Date::new(year, i8::try_from(self.month).ok()?, i8::try_from(self.day).ok()?)
+                    .ok()?;
             let midnight = day.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second();
             let second = midnight + i64::from(self.second) - i64::from(clock.utc_offset);
             Some(Stamp::from_secs(second).plus_micros(i64::from(self.micros)))
@@ -65,7 +67,10 @@ impl Local {
             Some(year) => in_year(year),
             None => {
                 let latest = clock.latest.plus_secs(SLACK_SECS);
-                let this_year = jiff::Timestamp::from_microsecond(latest.micros()).ok()?.to_zoned_datetime(jiff::tz::TimeZone::UTC).year();
+                let this_year = jiff::Timestamp::from_microsecond(latest.micros())
+                    .ok()?
+                    .to_zoned_datetime(jiff::tz::TimeZone::UTC)
+                    .year();
                 // Eight years back there is a leap day for sure.
                 (0..=8).filter_map(|back| in_year(this_year.checked_sub(back)?)).find(|at| *at <= latest)
             }
@@ -105,7 +110,9 @@ fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
     short.spaces();
     short.number(2)?;
     short.spaces();
-    (short.two()?, short.byte(b':')?, short.two()?);
+    short.two()?;
+    short.byte(b':')?;
+    short.two()?;
     *c = short;
     Some(None)
 }

@@ -1,0 +1,202 @@
+//! Packs `data/*.toml` so that nothing is parsed at run time: the entries into one text that
+//! `triage_core::catalog::Table` searches in place, families, variants and sub-codes into Rust statics.
+//!
+//! Words of a vocabulary become variants of its enum by spelling alone (`gpu_reset` is `GpuReset`), so a word that
+//! does not exist fails to compile. Everything else that can be wrong is found by the crate's tests, which read the
+//! same files with the loader for site files and compare.
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use toml::{Table, Value};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Fields of a packed record, in the order `Table` reads them.
+const RECORD: [&str; 14] = [
+    "code",
+    "name",
+    "fault",
+    "class",
+    "role",
+    "scope",
+    "action",
+    "confidence",
+    "clears",
+    "description",
+    "response",
+    "impact",
+    "remedy",
+    "source",
+];
+const UNIT_SEPARATOR: char = '\u{1f}';
+
+/// What the data files hold, in the forms the program wants.
+#[derive(Default)]
+struct Packed {
+    records: BTreeMap<String, String>,
+    families: Vec<String>,
+    variants: Vec<String>,
+    nvlink5: Vec<String>,
+}
+
+fn main() -> Result<()> {
+    println!("cargo::rerun-if-changed=data");
+    let mut packed = Packed::default();
+    for path in data_files()? {
+        let text = fs::read_to_string(&path)?;
+        let file: Table = text.parse().map_err(|e| format!("{}: {e}", path.display()))?;
+        pack(&file, &mut packed).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    write(&packed, Path::new(&env::var("OUT_DIR")?))
+}
+
+fn data_files() -> Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir("data")?.map(|entry| entry.map(|e| e.path())).collect::<std::io::Result<_>>()?;
+    files.retain(|path| path.extension().is_some_and(|e| e == "toml"));
+    files.sort();
+    Ok(files)
+}
+
+fn pack(file: &Table, packed: &mut Packed) -> Result<()> {
+    let empty = Table::new();
+    let defaults = file.get("defaults").and_then(Value::as_table).unwrap_or(&empty);
+    for stanza in stanzas(file, "code") {
+        let code = text(stanza, "code")?;
+        let record: Vec<&str> =
+            RECORD.iter().map(|key| field(stanza, defaults, code, key)).collect::<Result<_>>()?;
+        if packed.records.insert(code.to_owned(), record.join(&UNIT_SEPARATOR.to_string())).is_some() {
+            return Err(format!("{code} is described twice").into());
+        }
+        pack_variants(stanza, code, &mut packed.variants)?;
+    }
+    for stanza in stanzas(file, "family") {
+        packed.families.push(family(stanza)?);
+        pack_variants(stanza, &format!("@{}", text(stanza, "id")?), &mut packed.variants)?;
+    }
+    for stanza in stanzas(file, "nvlink5") {
+        packed.nvlink5.push(nvlink5(stanza)?);
+    }
+    Ok(())
+}
+
+fn field<'a>(stanza: &'a Table, defaults: &'a Table, code: &'a str, key: &str) -> Result<&'a str> {
+    let value = stanza.get(key).or_else(|| defaults.get(key)).and_then(Value::as_str);
+    // A code without a word on its fault is a fault of its own.
+    let value = value.or((key == "fault").then_some(code));
+    value.ok_or_else(|| format!("{code} has no {key}").into())
+}
+
+fn pack_variants(stanza: &Table, owner: &str, variants: &mut Vec<String>) -> Result<()> {
+    for when in stanzas(stanza, "when") {
+        let note = when.get("note").and_then(Value::as_str).unwrap_or_default();
+        variants.push(format!(
+            "Variant {{ owner: {}, pattern: Pattern::embedded({:?}), change: {}, note: {} }}",
+            cow(owner),
+            text(when, "text")?,
+            change(when),
+            cow(note)
+        ));
+    }
+    Ok(())
+}
+
+fn family(stanza: &Table) -> Result<String> {
+    let sources: Vec<String> =
+        list(stanza, "sources").iter().map(|s| format!("Origin::{}", camel(s))).collect();
+    let decode = stanza.get("decode").and_then(Value::as_str);
+    Ok(format!(
+        "Family {{ id: {}, sources: Cow::Borrowed(&[{}]), tags: {}, pattern: Pattern::embedded({:?}), code: {}, \
+         otherwise: {}, resource: {}, decode: {} }}",
+        cow(text(stanza, "id")?),
+        sources.join(", "),
+        cows(&list(stanza, "tags")),
+        text(stanza, "pattern")?,
+        cow(text(stanza, "code")?),
+        cow(stanza.get("otherwise").and_then(Value::as_str).unwrap_or_default()),
+        cows(&list(stanza, "resource")),
+        decode.map_or("None".to_owned(), |d| format!("Some(Decoder::{})", camel(d))),
+    ))
+}
+
+fn nvlink5(stanza: &Table) -> Result<String> {
+    let number = |key: &str| {
+        stanza.get(key).and_then(Value::as_integer).ok_or_else(|| format!("[[nvlink5]] has no {key}"))
+    };
+    Ok(format!(
+        "Row {{ xid: {}, unit: {}, subcode: {}, before_r575: {}, since_r575: {}, error_status: {}, severity: {}, change: {}, note: {} }}",
+        number("xid")?,
+        cow(text(stanza, "unit")?),
+        number("subcode")?,
+        cow(text(stanza, "before_r575")?),
+        cow(text(stanza, "since_r575")?),
+        number("error_status")?,
+        cow(text(stanza, "severity")?),
+        change(stanza),
+        cow(text(stanza, "note")?),
+    ))
+}
+
+fn change(stanza: &Table) -> String {
+    let word = |key: &str, of: &str| {
+        let word = stanza.get(key).and_then(Value::as_str);
+        word.map_or("None".to_owned(), |word| format!("Some({of}::{})", camel(word)))
+    };
+    format!(
+        "Change {{ class: {}, role: {}, action: {}, confidence: {}, clears: {} }}",
+        word("class", "CauseClass"),
+        word("role", "Role"),
+        word("action", "Advice"),
+        word("confidence", "Confidence"),
+        word("clears", "ClearedBy")
+    )
+}
+
+fn write(packed: &Packed, out: &Path) -> Result<()> {
+    let records: String = packed.records.values().map(|record| format!("{record}\n")).collect();
+    fs::write(out.join("entries.txt"), records)?;
+    let mut code = String::new();
+    for (name, of, items) in [
+        ("FAMILIES", "Family", &packed.families),
+        ("VARIANTS", "Variant", &packed.variants),
+        ("NVLINK5", "Row", &packed.nvlink5),
+    ] {
+        writeln!(
+            code,
+            "pub(crate) static {name}: [{of}; {}] = [\n    {},\n];",
+            items.len(),
+            items.join(",\n    ")
+        )?;
+    }
+    fs::write(out.join("families.rs"), code)?;
+    Ok(())
+}
+
+fn stanzas<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
+    table.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table)
+}
+
+fn text<'a>(table: &'a Table, key: &str) -> Result<&'a str> {
+    let value = table.get(key).and_then(Value::as_str);
+    value.ok_or_else(|| format!("a stanza has no {key}: {table}").into())
+}
+
+fn list<'a>(table: &'a Table, key: &str) -> Vec<&'a str> {
+    table.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn cow(text: &str) -> String {
+    format!("Cow::Borrowed({text:?})")
+}
+
+fn cows(texts: &[&str]) -> String {
+    let items: Vec<String> = texts.iter().map(|text| cow(text)).collect();
+    format!("Cow::Borrowed(&[{}])", items.join(", "))
+}
+
+fn camel(word: &str) -> String {
+    word.split('_').map(|part| part[..1].to_uppercase() + &part[1..]).collect()
+}
