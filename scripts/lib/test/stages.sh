@@ -56,13 +56,13 @@ stage_scripts() {
     printf '%d files\n' "${#files[@]}"
 }
 
-# Advisories need a database from outside; scripts/test works without a network once built.
+# Without advisories: their database comes from outside the package registry.
 stage_dependencies() {
     if [[ ! -e deny.toml ]] || ! cargo deny --version >/dev/null 2>&1; then
         printf 'left out: no cargo-deny here; cargo install --locked cargo-deny\n'
         return
     fi
-    cargo deny --offline check bans licenses sources
+    cargo deny check bans licenses sources
 }
 
 stage_tests() {
@@ -90,9 +90,14 @@ stage_privileged() {
     fi
 }
 
-# In one process, so that tests can share a cluster.
+# In one process, so that tests can share a cluster. That one is taken down once the process has ended.
 stage_live() {
-    cargo test --test live --no-fail-fast -- --ignored --test-threads 2
+    local rc=0
+    cargo test --test live --no-fail-fast -- --include-ignored --test-threads 2 || rc=$?
+    wait_for 30 no_test_cluster || printf 'a test cluster is still up; see /run/slurm-triage-clusters\n'
+    return "$rc"
 }
+
+no_test_cluster() { ! grep -qs '/slurm-triage-test[.]' /run/slurm-triage-clusters/*; }
 
 has_nextest() { cargo nextest --version >/dev/null 2>&1; }
