@@ -7,6 +7,7 @@
 //! Observation -> classify -> Event -> detect -> Case -> attribute -> Verdict -> decide -> Decision -> reconcile -> Action
 //! ```
 pub mod catalog;
+pub mod classify;
 mod decide;
 pub mod detectors;
 mod judge;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::reading::{GpuReading, NvmlReading, NvmlState};
 use crate::{
-    Advice, CauseClass, ClearedBy, Code, Confidence, Event, EventId, Observation, Resource, Role, SourceKind,
+    Advice, BootId, CauseClass, ClearedBy, Code, Confidence, Event, EventId, Observation, PciAddress,
+    Resource, Role, SourceKind,
 };
 
 /// What one field of a GPU's reading means when it turns bad.
@@ -74,7 +75,7 @@ const SIGNS: &[Sign] = &[
         advice: Advice::Reset,
         confidence: Confidence::Confirmed,
         clears: ClearedBy::GpuReset,
-        bad: |gpu| wanted(gpu, &["gpu_reset", "drain_and_reset"]),
+        bad: |gpu| wanted(gpu, &["gpu_reset", "drain_and_reset", "bus_reset"]),
     },
     Sign {
         code: "nvml.recovery_reboot",
@@ -82,7 +83,7 @@ const SIGNS: &[Sign] = &[
         advice: Advice::Reboot,
         confidence: Confidence::Confirmed,
         clears: ClearedBy::Reboot,
-        bad: |gpu| wanted(gpu, &["node_reboot", "reboot"]),
+        bad: |gpu| wanted(gpu, &["node_reboot", "system_reboot", "reboot"]),
     },
     Sign {
         code: "nvml.recovery_drain_p2p",
@@ -90,7 +91,7 @@ const SIGNS: &[Sign] = &[
         advice: Advice::Reset,
         confidence: Confidence::Probable,
         clears: ClearedBy::GpuReset,
-        bad: |gpu| wanted(gpu, &["drain_p2p"]),
+        bad: |gpu| wanted(gpu, &["drain_p2p", "recover_imex_domain"]),
     },
 ];
 
@@ -104,12 +105,15 @@ pub(crate) fn is_healthy(gpu: &GpuReading) -> bool {
     SIGNS.iter().all(|sign| (sign.bad)(gpu).is_none())
 }
 
-/// What is new against `last`, the sweep before this one in the same boot.
+/// What is new against the sweep before this one. `before` comes with the boot it was made in: in another boot its
+/// levels are history, and only the addresses of the GPUs are taken from it.
 pub(crate) fn events(
     observation: &Observation,
     reading: &NvmlReading,
-    last: Option<&NvmlReading>,
+    before: Option<(&BootId, &NvmlReading)>,
 ) -> Vec<Event> {
+    let last = before.filter(|(boot, _)| **boot == observation.boot).map(|(_, last)| last);
+    let gone = before.and_then(|(_, known)| only_missing_address(known, reading));
     let mut events = Vec::new();
     events.extend(state_event(observation, reading, last));
     for gpu in &reading.gpus {
@@ -117,11 +121,23 @@ pub(crate) fn events(
         for sign in SIGNS {
             let Some(text) = (sign.bad)(gpu) else { continue };
             if before.and_then(sign.bad).as_ref() != Some(&text) {
-                events.push(gpu_event(observation, gpu, before, sign, text));
+                events.push(gpu_event(observation, gpu, before, gone, sign, text));
             }
         }
     }
     events
+}
+
+/// The address of the one GPU that was known before and is not told now: a lost GPU tells NVML's index only, while the
+/// kernel log names its address. With two of them missing nobody can say which is which.
+fn only_missing_address(known: &NvmlReading, now: &NvmlReading) -> Option<PciAddress> {
+    let nameless = now.gpus.iter().filter(|gpu| gpu.pci.is_none()).count();
+    let mut missing =
+        known.gpus.iter().filter_map(|gpu| gpu.pci).filter(|a| now.gpus.iter().all(|g| g.pci != Some(*a)));
+    match (missing.next(), missing.next(), nameless) {
+        (Some(address), None, 1) => Some(address),
+        _ => None,
+    }
 }
 
 /// A GPU that is lost may no longer tell its address or UUID; its index is all that is left then.
@@ -136,6 +152,7 @@ fn gpu_event(
     observation: &Observation,
     gpu: &GpuReading,
     before: Option<&GpuReading>,
+    gone: Option<PciAddress>,
     sign: &Sign,
     text: String,
 ) -> Event {
@@ -148,7 +165,7 @@ fn gpu_event(
     ] {
         fields.extend(value.map(|value| (name.to_owned(), value)));
     }
-    let address = gpu.pci.or_else(|| before.and_then(|b| b.pci));
+    let address = gpu.pci.or(gone).or_else(|| before.and_then(|b| b.pci));
     let resource = address.map_or(Resource::GpuIndex(gpu.index), Resource::Gpu);
     Event {
         id: event_id(observation, &resource, sign.code),

@@ -37,7 +37,7 @@ fn after<'a>(mut input: Input<'a>, output: &Output) -> Input<'a> {
 
 #[test]
 fn a_healthy_sweep_gives_nothing_and_asks_nothing() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut input = input(&catalog, &policy, Trigger::HealthCheck);
     input.observations.push(sweep(at(590), healthy()));
     assert_eq!(step(&input), Output::default());
@@ -45,7 +45,7 @@ fn a_healthy_sweep_gives_nothing_and_asks_nothing() {
 
 #[test]
 fn a_lost_gpu_in_act_mode_is_drained_with_our_reason() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let output = step(&lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck));
     let case = &output.cases[0];
     assert_eq!((case.fault.as_str(), case.confidence), ("gpu.off_bus", Confidence::Confirmed));
@@ -60,7 +60,7 @@ fn a_lost_gpu_in_act_mode_is_drained_with_our_reason() {
 
 #[test]
 fn monitor_mode_decides_the_same_and_does_nothing() {
-    let (catalog, policy) = (Catalog::default(), Policy::default());
+    let (catalog, policy) = (catalog(), Policy::default());
     let output = step(&lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck));
     assert_eq!(output.actions, []);
     let decision = &output.decisions[0];
@@ -69,7 +69,7 @@ fn monitor_mode_decides_the_same_and_does_nothing() {
 
 #[test]
 fn before_deciding_about_a_bad_node_its_record_is_asked_for() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut input = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     input.node_record = Asked::NotAsked;
     let output = step(&input);
@@ -78,7 +78,7 @@ fn before_deciding_about_a_bad_node_its_record_is_asked_for() {
 
 #[test]
 fn a_controller_that_does_not_answer_does_not_stop_the_drain_from_being_wanted() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut input = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     input.node_record = Asked::NoAnswer("timed out".to_owned());
     assert_eq!(step(&input).actions.len(), 1);
@@ -86,7 +86,7 @@ fn a_controller_that_does_not_answer_does_not_stop_the_drain_from_being_wanted()
 
 #[test]
 fn a_foreign_drain_reason_holds_ours() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut input = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     input.node_record = Asked::Answer(node_record("DRAIN", "bad PSU, ticket 7"));
     let output = step(&input);
@@ -96,14 +96,14 @@ fn a_foreign_drain_reason_holds_ours() {
 
 #[test]
 fn the_same_pass_again_gives_byte_identical_output() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let input = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     assert_eq!(format!("{:?}", step(&input)), format!("{:?}", step(&input)));
 }
 
 #[test]
 fn a_sick_gpu_is_news_once_and_not_once_a_sweep() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     let output = step(&first);
     let mut second = after(first, &output);
@@ -118,7 +118,7 @@ fn a_sick_gpu_is_news_once_and_not_once_a_sweep() {
 
 #[test]
 fn silence_does_not_close_a_case() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     let output = step(&first);
     let mut second = after(first, &output);
@@ -128,7 +128,7 @@ fn silence_does_not_close_a_case() {
 
 #[test]
 fn a_healthy_reading_in_the_same_boot_does_not_close_a_lost_gpu() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     let output = step(&first);
     let mut second = after(first, &output);
@@ -138,7 +138,7 @@ fn a_healthy_reading_in_the_same_boot_does_not_close_a_lost_gpu() {
 
 #[test]
 fn a_reboot_and_a_healthy_reading_resolve_the_case() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     let output = step(&first);
     let mut second = after(first, &output);
@@ -153,7 +153,7 @@ fn a_reboot_and_a_healthy_reading_resolve_the_case() {
 
 #[test]
 fn a_reboot_without_a_reading_resolves_nothing() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     let output = step(&first);
     let mut second = after(first, &output);
@@ -164,7 +164,7 @@ fn a_reboot_without_a_reading_resolves_nothing() {
 
 #[test]
 fn after_a_person_resumed_the_node_we_stand_down() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     let output = step(&first);
     let mut second = after(first, &output);
@@ -180,7 +180,7 @@ fn after_a_person_resumed_the_node_we_stand_down() {
 
 #[test]
 fn a_drain_still_standing_is_not_taken_for_undone() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     let output = step(&first);
     let mut second = after(first, &output);
@@ -192,7 +192,7 @@ fn a_drain_still_standing_is_not_taken_for_undone() {
 
 #[test]
 fn one_source_alone_is_probable_and_drains_nothing_two_confirm() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut input = answered(input(&catalog, &policy, Trigger::HealthCheck), node_record("IDLE", ""));
     input.observations.push(sweep(at(590), with(|gpu| gpu.ecc_uncorrected = Some(2))));
     let output = step(&input);
@@ -202,7 +202,7 @@ fn one_source_alone_is_probable_and_drains_nothing_two_confirm() {
 
 #[test]
 fn the_prolog_refuses_a_job_while_a_confirmed_case_is_open() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut pass = lost_gpu_pass(&catalog, &policy, Trigger::Prolog);
     pass.node_record = Asked::NotAsked;
     pass.span = Some(span(&["n1", "n2"], None));
@@ -213,7 +213,7 @@ fn the_prolog_refuses_a_job_while_a_confirmed_case_is_open() {
 
 #[test]
 fn the_prolog_lets_the_job_in_under_monitor_and_says_that_it_would_not() {
-    let (catalog, policy) = (Catalog::default(), Policy::default());
+    let (catalog, policy) = (catalog(), Policy::default());
     let mut pass = lost_gpu_pass(&catalog, &policy, Trigger::Prolog);
     pass.span = Some(span(&["n1"], None));
     let output = step(&pass);
@@ -238,7 +238,7 @@ fn requeue_of(output: &Output) -> Option<(&RunId, &[NodeName])> {
 
 #[test]
 fn a_job_that_died_on_a_bad_gpu_runs_again_elsewhere() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let output = step(&epilog(&catalog, &policy, ExitStatus::Exit(1)));
     let verdict = &output.verdicts[0];
     assert_eq!((verdict.class, verdict.confidence), (CauseClass::Hardware, Confidence::Confirmed));
@@ -254,7 +254,7 @@ fn a_job_that_died_on_a_bad_gpu_runs_again_elsewhere() {
 
 #[test]
 fn a_job_that_went_well_gets_no_verdict_even_on_a_bad_node() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let output = step(&epilog(&catalog, &policy, ExitStatus::Exit(0)));
     assert_eq!(output.verdicts, []);
     assert_eq!(requeue_of(&output), None);
@@ -262,7 +262,7 @@ fn a_job_that_went_well_gets_no_verdict_even_on_a_bad_node() {
 
 #[test]
 fn only_the_batch_host_decides_about_the_job() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut pass = epilog(&catalog, &policy, ExitStatus::Exit(1));
     pass.span.as_mut().unwrap().nodes.reverse();
     let output = step(&pass);
@@ -275,7 +275,7 @@ fn only_the_batch_host_decides_about_the_job() {
 
 #[test]
 fn the_batch_host_believes_a_peer_and_avoids_it() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut pass = epilog(&catalog, &policy, ExitStatus::Exit(1));
     pass.observations.clear();
     pass.peers = Asked::Answer(vec![PeerEvidence {
@@ -296,7 +296,7 @@ fn the_batch_host_believes_a_peer_and_avoids_it() {
 
 #[test]
 fn a_peer_of_another_job_or_time_explains_nothing() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let peer = |job, when, node: &str| PeerEvidence {
         node: NodeName::from(node),
         case: CaseId::from("deadbeef"),
@@ -320,7 +320,7 @@ fn a_peer_of_another_job_or_time_explains_nothing() {
 
 #[test]
 fn an_unexplained_failure_is_unknown_and_nothing_is_done() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut pass = epilog(&catalog, &policy, ExitStatus::Signal(6));
     pass.observations.clear();
     let output = step(&pass);
@@ -342,7 +342,7 @@ fn each_gate_of_a_requeue_holds_on_its_own() {
         ("restart_budget", |i| i.span.as_mut().unwrap().run.restart = 3),
         ("exit_code", |i| i.span.as_mut().unwrap().exit = Some(ExitStatus::Exit(93))),
     ];
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     for (name, change) in changes {
         let mut pass = epilog(&catalog, &policy, ExitStatus::Exit(1));
         change(&mut pass);
@@ -360,7 +360,7 @@ fn each_gate_of_a_requeue_holds_on_its_own() {
 
 #[test]
 fn what_a_user_can_write_drains_nothing() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut pass = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
     for observation in &mut pass.observations {
         observation.provenance = Provenance::User;
@@ -371,7 +371,7 @@ fn what_a_user_can_write_drains_nothing() {
 
 #[test]
 fn a_blind_source_is_an_event_and_neither_health_nor_fault() {
-    let (catalog, policy) = (Catalog::default(), acting());
+    let (catalog, policy) = (catalog(), acting());
     let mut pass = input(&catalog, &policy, Trigger::HealthCheck);
     let blind = Payload::Blind { reason: "no answer within 20 s".to_owned(), hung: true };
     pass.observations.push(observe("b1", at(590), SourceKind::Nvml, blind));

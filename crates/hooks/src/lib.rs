@@ -1,1 +1,2 @@
 //! The executables slurmd runs: prolog, epilog, health check and their probe.
+pub mod supervise;

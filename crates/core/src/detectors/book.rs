@@ -2,12 +2,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults;
+use crate::catalog::Catalog;
 use crate::pipeline::Input;
 use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, RunId, Stamp};
 
 /// The cases of one pass. The map makes a second open case for one fault on one resource impossible.
 #[derive(Debug)]
-pub struct CaseBook {
+pub struct CaseBook<'a> {
+    catalog: &'a Catalog,
     open: BTreeMap<(String, String), Case>,
     closed: Vec<Case>,
     changed: BTreeSet<CaseId>,
@@ -16,16 +18,16 @@ pub struct CaseBook {
 /// Most evidence ids one case keeps. A flood adds nothing after that; counts are elsewhere.
 const KEPT_EVIDENCE: usize = 64;
 
-impl CaseBook {
+impl<'a> CaseBook<'a> {
     /// The book as the pass begins.
-    pub fn new(input: &Input<'_>) -> Self {
+    pub fn new(input: &Input<'a>) -> Self {
         let open = input
             .cases
             .iter()
             .filter(|case| case.is_open())
             .map(|case| ((case.fault.clone(), case.resource.to_string()), case.clone()))
             .collect();
-        Self { open, closed: Vec::new(), changed: BTreeSet::new() }
+        Self { catalog: input.catalog, open, closed: Vec::new(), changed: BTreeSet::new() }
     }
 
     /// Open cases, in order of fault and resource.
@@ -81,13 +83,14 @@ impl CaseBook {
 
     fn key_for(&self, event: &Event) -> (String, String) {
         let resource = event.resource.to_string();
-        if faults::joins_any(event.code.as_str())
-            && let Some(key) =
-                self.open.keys().find(|(fault, of)| *of == resource && fault.starts_with("gpu."))
-        {
-            return key.clone();
+        let fault = faults::fault_of(self.catalog, event.code.as_str());
+        if faults::joins_any(&fault) {
+            let on_resource = |key: &&(String, String)| key.1 == resource;
+            if let Some(key) = self.open.keys().find(on_resource) {
+                return key.clone();
+            }
         }
-        (faults::fault_of(event.code.as_str()).to_owned(), resource)
+        (fault, resource)
     }
 
     /// Closes a case.

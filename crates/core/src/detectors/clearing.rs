@@ -7,7 +7,7 @@ use crate::{Case, CaseState, ClearedBy, Event, Observation, Payload, Resource, s
 
 pub(super) const DETECTOR: Detector = Detector { name: "clearing", detect };
 
-fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook) {
+fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
     let open: Vec<Case> = book.open().cloned().collect();
     for case in &open {
         if events.iter().any(|event| case.events.contains(&event.id)) {

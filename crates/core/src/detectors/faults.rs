@@ -1,48 +1,28 @@
-//! Several codes may mean one fault: the case is about the fault. What is not listed is a fault of its own.
+//! Several codes may mean one fault: the case is about the fault. The catalogue says which fault a code is evidence
+//! of; what NVML's readings mean is ours.
+use crate::catalog::Catalog;
 
-/// Fault classes by code. Sources: the catalogue's entries of the same codes.
-const FAULTS: &[(&str, &[&str])] = &[
-    ("gpu.off_bus", &["xid.79", "nvidia.gpu_off_bus", "nvml.gpu_lost", "nvml.recovery_reboot"]),
+/// Fault classes of the codes that a sweep over NVML gives (`sweep.rs`). They meet the kernel's evidence there, so
+/// their words are those of the catalogue's entries.
+const OF_READINGS: &[(&str, &[&str])] = &[
+    ("gpu.off_bus", &["nvml.gpu_lost"]),
     (
         "gpu.memory",
-        &[
-            "xid.48",
-            "xid.63",
-            "xid.64",
-            "xid.92",
-            "xid.94",
-            "xid.95",
-            "xid.140",
-            "xid.171",
-            "xid.172",
-            "nvml.ecc_uncorrected",
-            "nvml.remap_failed",
-            "nvml.remap_pending",
-            "nvml.retired_pages_pending",
-        ],
+        &["nvml.ecc_uncorrected", "nvml.remap_failed", "nvml.remap_pending", "nvml.retired_pages_pending"],
     ),
-    ("gpu.nvlink", &["xid.74", "xid.144", "xid.145", "xid.146", "xid.147", "xid.148", "xid.149", "xid.150"]),
-    ("gpu.gsp", &["xid.119", "xid.120"]),
+    ("gpu.recovery", &["nvml.recovery_reset", "nvml.recovery_reboot", "nvml.recovery_drain_p2p"]),
 ];
 
+/// What the driver asks for says that something is wrong, not what: it joins whatever case is open on that GPU.
+const RECOVERY: &str = "gpu.recovery";
+
 /// The fault class of a code.
-pub(super) fn fault_of(code: &str) -> &str {
-    FAULTS.iter().find(|(_, codes)| codes.contains(&code)).map_or(code, |(fault, _)| fault)
+pub(super) fn fault_of(catalog: &Catalog, code: &str) -> String {
+    let of_reading = OF_READINGS.iter().find(|(_, codes)| codes.contains(&code)).map(|(fault, _)| *fault);
+    of_reading.map_or_else(|| catalog.fault_of(code), str::to_owned)
 }
 
-/// What a driver asks for does not say which fault it is: it joins whatever case is open on that GPU.
-pub(super) fn joins_any(code: &str) -> bool {
-    matches!(code, "xid.154" | "nvml.recovery_reset" | "nvml.recovery_reboot" | "nvml.recovery_drain_p2p")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn a_code_means_one_fault() {
-        let codes: Vec<&str> = FAULTS.iter().flat_map(|(_, codes)| codes.iter().copied()).collect();
-        assert_eq!(codes.iter().collect::<BTreeSet<_>>().len(), codes.len());
-    }
+/// Whether evidence of this fault joins another open case of the same resource.
+pub(super) fn joins_any(fault: &str) -> bool {
+    fault == RECOVERY
 }

@@ -5,12 +5,12 @@ use crate::{CauseClass, Confidence, Event, JobSpan, Provenance, Resource, Role, 
 
 pub(super) const DETECTOR: Detector = Detector { name: "gpu_fault", detect };
 
-fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook) {
+fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
     for event in events.iter().filter(|event| is_of_a_gpu(event)) {
         if opens_case(event) {
             let (confidence, why) = weigh(input, event);
             book.evidence(event, confidence, run_at(input, event), why);
-        } else if event.role >= Role::Confirmation && event.class == CauseClass::Hardware {
+        } else if corroborates(event) {
             book.confirm(event);
         }
     }
@@ -28,8 +28,14 @@ fn opens_case(event: &Event) -> bool {
         && matches!(event.role, Role::Root | Role::Either)
 }
 
+/// A second source, or the driver's word on what the GPU needs (Xid 154), which names no cause of its own.
+fn corroborates(event: &Event) -> bool {
+    (event.role >= Role::Confirmation && event.class == CauseClass::Hardware)
+        || (faults::joins_any(event.code.as_str()) && event.advice.wants_node_out())
+}
+
 fn weigh(input: &Input<'_>, event: &Event) -> (Confidence, String) {
-    if faults::fault_of(event.code.as_str()) == "gpu.nvlink"
+    if faults::fault_of(input.catalog, event.code.as_str()) == "gpu.nvlink"
         && let Some(killed) = forced_kill::before(input, event)
     {
         let seconds = event.at.micros_since(killed) / 1_000_000;

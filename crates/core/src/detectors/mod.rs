@@ -17,7 +17,7 @@ pub struct Detector {
     /// Its name.
     pub name: &'static str,
     /// Reads the new events and changes the book. Must be idempotent: on its own output it changes nothing.
-    pub detect: fn(&Input<'_>, &[Event], &mut CaseBook),
+    pub detect: fn(&Input<'_>, &[Event], &mut CaseBook<'_>),
 }
 
 /// Every detector, in order.

@@ -6,7 +6,7 @@ use crate::{Case, CaseState, Event};
 
 pub(super) const DETECTOR: Detector = Detector { name: "undone", detect };
 
-fn detect(input: &Input<'_>, _events: &[Event], book: &mut CaseBook) {
+fn detect(input: &Input<'_>, _events: &[Event], book: &mut CaseBook<'_>) {
     let Some(record) = input.node_record.get() else { return };
     let acted: Vec<Case> = book.open().filter(|case| case.state == CaseState::Acted).cloned().collect();
     for case in acted {

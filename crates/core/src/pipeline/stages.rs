@@ -51,9 +51,8 @@ fn events_of(input: &Input<'_>, observation: &Observation) -> Vec<Event> {
     match &observation.payload {
         Payload::Line(_) => input.catalog.classify(observation).into_iter().collect(),
         Payload::Nvml(reading) => {
-            let last =
-                input.last_reading.as_ref().filter(|(boot, _)| *boot == observation.boot).map(|(_, r)| r);
-            sweep::events(observation, reading, last)
+            let before = input.last_reading.as_ref().map(|(boot, last)| (boot, last));
+            sweep::events(observation, reading, before)
         }
         Payload::Gap { .. } | Payload::Blind { .. } => sources::event(observation).into_iter().collect(),
         Payload::Task(_) => Vec::new(),

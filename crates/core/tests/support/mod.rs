@@ -112,3 +112,7 @@ pub(crate) fn input<'a>(catalog: &'a Catalog, policy: &'a Policy, trigger: Trigg
         node_record: Asked::NotAsked,
     }
 }
+
+pub(crate) fn catalog() -> Catalog {
+    triage_catalog::embedded()
+}

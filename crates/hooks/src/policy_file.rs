@@ -1,0 +1,156 @@
+//! `policy.toml` from disk. A file that cannot be used never widens what we do: [`Policy::default`] is monitor mode.
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use triage_core::policy::Policy;
+
+/// Largest policy file read. A site's table of rules is a few KiB.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Why a policy file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// It could not be read.
+    #[error("{}: {source}; every decision is only written down until it can be read", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// It is too large to be one.
+    #[error("{}: larger than 1 MiB: this is no policy", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not TOML, or has keys or words this version does not know.
+    #[error("{}{text}; every decision is only written down until it is mended", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// `:line:column: what`.
+        text: String,
+    },
+    /// A rule makes no sense.
+    #[error("{}: rule {number} (\"{name}\"): {fault}", path.display())]
+    Rule {
+        /// The file.
+        path: PathBuf,
+        /// Which one, from 1.
+        number: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong, and what to write instead.
+        fault: String,
+    },
+    /// It was written for another version.
+    #[error("{}: version = {found}: this program knows version 1; upgrade it, or write the file for version 1", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version found.
+        found: u32,
+    },
+}
+
+/// Reads and checks a policy. A file that is not there is the default policy.
+///
+/// # Errors
+/// When the file is there and cannot be used.
+pub fn load(path: &Path) -> Result<Policy, PolicyError> {
+    match read(path) {
+        Ok(text) => parse(path, &text),
+        Err(PolicyError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(Policy::default()),
+        Err(error) => Err(error),
+    }
+}
+
+fn read(path: &Path) -> Result<String, PolicyError> {
+    let failed = |source| PolicyError::Read { path: path.to_owned(), source };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+    if read as u64 > MAX_BYTES {
+        return Err(PolicyError::TooLarge { path: path.to_owned() });
+    }
+    Ok(text)
+}
+
+/// Checks the text of a policy file; `path` is for messages.
+///
+/// # Errors
+/// When it cannot be used.
+pub fn parse(path: &Path, text: &str) -> Result<Policy, PolicyError> {
+    let policy: Policy = toml::from_str(text)
+        .map_err(|error| PolicyError::Parse { path: path.to_owned(), text: place(text, &error) })?;
+    if policy.version != 1 {
+        return Err(PolicyError::Version { path: path.to_owned(), found: policy.version });
+    }
+    for (index, rule) in policy.rules.iter().enumerate() {
+        if let Some(fault) = rule.fault() {
+            let name = rule.name.clone();
+            return Err(PolicyError::Rule { path: path.to_owned(), number: index + 1, name, fault });
+        }
+    }
+    Ok(policy)
+}
+
+/// `:line:column: message` of a TOML error, on one line.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', " ");
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return format!(": {message}") };
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    format!(":{line}:{column}: {message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use triage_core::Mode;
+    use triage_core::policy::DEFAULT_POLICY;
+
+    fn parse(text: &str) -> Result<Policy, String> {
+        super::parse(Path::new("policy.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_shipped_file_says_what_holds_without_it() {
+        assert_eq!(parse(DEFAULT_POLICY), Ok(Policy::default()));
+    }
+
+    #[test]
+    fn a_missing_file_is_the_default() {
+        assert_eq!(load(Path::new("/nonexistent/policy.toml")).unwrap(), Policy::default());
+    }
+
+    #[test]
+    fn errors_tell_line_and_column() {
+        let error = parse("version = 1\n[mode]\ndefault = \"acting\"\n").unwrap_err();
+        assert!(error.starts_with("policy.toml:3:11: "), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_since_it_may_be_a_misspelt_brake() {
+        assert!(parse("version = 1\n[[rule]]\nname = \"r\"\ncofidence = \"confirmed\"\n").unwrap_err().contains("cofidence"));
+    }
+
+    #[test]
+    fn a_rule_that_makes_no_sense_is_refused() {
+        let error = parse("version = 1\n[[rule]]\nname = \"r\"\nnode = \"requeue\"\n").unwrap_err();
+        assert!(error.contains("rule 1 (\"r\")") && error.contains("use none, note or drain"), "{error}");
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        assert!(parse("version = 2\n").unwrap_err().contains("knows version 1"));
+    }
+
+    #[test]
+    fn act_is_a_choice_for_each_action() {
+        let policy = parse("version = 1\n[mode]\ndrain = \"act\"\n").unwrap();
+        assert_eq!(policy.mode.of(triage_core::Intent::Drain), Mode::Act);
+        assert_eq!(policy.mode.of(triage_core::Intent::Requeue), Mode::Monitor);
+    }
+}
