@@ -49,7 +49,19 @@ impl<'a> Peeled<'a> {
 /// Takes the prefix off a line.
 pub fn peel(line: &[u8]) -> Peeled<'_> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    kmsg(line).or_else(|| syslog(line)).unwrap_or_else(|| dmesg(line))
+    kmsg(line).or_else(|| syslog(line)).or_else(|| cut(line)).unwrap_or_else(|| dmesg(line))
+}
+
+/// What people paste: `kernel: text` and `13:05:23 text`.
+fn cut(line: &[u8]) -> Option<Peeled<'_>> {
+    let mut c = Cursor(line);
+    if c.text(b"kernel: ").is_some() {
+        return Some(Peeled { sender: Sender::Kernel, ..dmesg(c.0) });
+    }
+    time::time_of_day(&mut c)?;
+    c.byte(b' ')?;
+    c.spaces();
+    Some(dmesg(c.0))
 }
 
 /// `6,1234,5678,-;text`: priority, sequence number, microseconds since boot, flags.

@@ -32,6 +32,10 @@ fn every_way_of_writing_a_kernel_line_gives_the_same_text() {
     for (prefix, sender, host, at) in [
         ("", Sender::Unsaid, None, None),
         ("[  123.456789] ", Sender::Unsaid, None, since_boot),
+        ("kernel: ", Sender::Kernel, None, None),
+        ("kernel: [  123.456789] ", Sender::Kernel, None, since_boot),
+        ("13:05:23  ", Sender::Unsaid, None, None),
+        ("[123] ", Sender::Unsaid, None, Some("2026-11-29T10:02:03.000000Z")),
         ("[  123.456789][ T4711] ", Sender::Unsaid, None, since_boot),
         ("[  123.456789] [   C12] ", Sender::Unsaid, None, since_boot),
         ("<4>[  123.456789] ", Sender::Kernel, None, since_boot),

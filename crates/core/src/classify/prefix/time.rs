@@ -91,7 +91,7 @@ pub(super) fn bracketed(cursor: &mut Cursor<'_>) -> Option<Option<LineTime>> {
 }
 
 fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
-    if let Some(micros) = seconds(c) {
+    if let Some(micros) = seconds(c).or_else(|| whole_seconds(c)) {
         return Some(Some(LineTime::SinceBoot(micros)));
     }
     let mut relative = *c;
@@ -127,6 +127,14 @@ pub(super) fn seconds(cursor: &mut Cursor<'_>) -> Option<i64> {
     let micros = c.micros();
     *cursor = c;
     whole.checked_mul(1_000_000)?.checked_add(i64::from(micros))
+}
+
+/// `123` and the closing bracket, with a space behind it.
+fn whole_seconds(cursor: &mut Cursor<'_>) -> Option<i64> {
+    let mut c = *cursor;
+    let whole = i64::try_from(c.number(12)?).ok()?;
+    c.0.starts_with(b"] ").then(|| *cursor = c)?;
+    whole.checked_mul(1_000_000)
 }
 
 /// `Sun Nov 29 13:05:23 2026`, as `dmesg -T` writes it.
@@ -191,7 +199,8 @@ fn year(c: &mut Cursor<'_>) -> Option<i16> {
     i16::try_from(year).ok().filter(|year| (1970..=9999).contains(year))
 }
 
-fn time_of_day(c: &mut Cursor<'_>) -> Option<(u32, u32)> {
+/// `13:05:23.123456`: second of the day, microsecond.
+pub(super) fn time_of_day(c: &mut Cursor<'_>) -> Option<(u32, u32)> {
     let (hour, _, minute) = (c.two()?, c.byte(b':')?, c.two()?);
     c.byte(b':')?;
     let second = c.two()?;
