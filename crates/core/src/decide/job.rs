@@ -58,7 +58,11 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], verdict: &Verdict, decid
                 run
             },
         );
-        decided.actions.push(Action::Requeue { run, exclude, hold: intent == Intent::RequeueHold, decision });
+        let hold = intent == Intent::RequeueHold;
+        decided.actions.push(Action::Requeue { run: run.clone(), exclude, hold, decision: decision.clone() });
+        if !hold {
+            decided.actions.push(Action::ClearBeginTime { run, decision });
+        }
     }
 }
 

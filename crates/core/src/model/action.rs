@@ -27,7 +27,7 @@ pub enum Action {
         /// The decision that wants it.
         decision: DecisionId,
     },
-    /// Requeue the run, keep it off `exclude`, and clear its begin time once Slurm allows that.
+    /// Requeue the run and keep it off `exclude`.
     Requeue {
         /// The run.
         run: RunId,
@@ -35,6 +35,14 @@ pub enum Action {
         exclude: Vec<NodeName>,
         /// Put it back held instead.
         hold: bool,
+        /// The decision that wants it.
+        decision: DecisionId,
+    },
+    /// Clear the begin time Slurm gave the requeued job, once it is PENDING and no longer COMPLETING. Slurm lets a
+    /// requeued job wait two minutes otherwise, and overwrites a begin time set earlier.
+    ClearBeginTime {
+        /// The run that was requeued.
+        run: RunId,
         /// The decision that wants it.
         decision: DecisionId,
     },
@@ -72,6 +80,7 @@ impl Action {
             Self::Drain { node, case, .. } => format!("drain:{node}:{case}"),
             Self::Resume { node, case, .. } => format!("resume:{node}:{case}"),
             Self::Requeue { run, .. } => format!("requeue:{}", run_key(run)),
+            Self::ClearBeginTime { run, .. } => format!("begin:{}", run_key(run)),
             Self::Publish { node, decision, .. } => format!("publish:{node}:{decision}"),
             Self::RefuseJob { run, case, .. } => format!("refuse:{}:{case}", run_key(run)),
         }
@@ -83,6 +92,7 @@ impl Action {
             Self::Drain { .. } => "drain",
             Self::Resume { .. } => "resume",
             Self::Requeue { .. } => "requeue",
+            Self::ClearBeginTime { .. } => "clear_begin_time",
             Self::Publish { .. } => "publish",
             Self::RefuseJob { .. } => "refuse_job",
         }
@@ -94,6 +104,7 @@ impl Action {
             Self::Drain { decision, .. }
             | Self::Resume { decision, .. }
             | Self::Requeue { decision, .. }
+            | Self::ClearBeginTime { decision, .. }
             | Self::Publish { decision, .. }
             | Self::RefuseJob { decision, .. } => decision,
         }
