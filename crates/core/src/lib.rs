@@ -6,10 +6,12 @@
 //! ```text
 //! Observation -> classify -> Event -> detect -> Case -> attribute -> Verdict -> decide -> Decision -> reconcile -> Action
 //! ```
+pub mod attribute;
 pub mod catalog;
 pub mod classify;
 mod decide;
 pub mod detectors;
+pub mod flight;
 mod judge;
 pub mod model;
 pub mod peer;

@@ -1,0 +1,95 @@
+//! How the run ended: by itself, or because somebody ended it, and who of it went first.
+use super::JobEvidence;
+use crate::{ExitStatus, Stamp, TaskWhat};
+
+/// A task that ended badly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Death {
+    /// When, by the reference clock.
+    pub(super) at: Stamp,
+    /// Where: the node's place in the job's list.
+    pub(super) node: usize,
+    /// Which task.
+    pub(super) task: u32,
+    /// How.
+    pub(super) status: ExitStatus,
+}
+
+impl Death {
+    /// Slurm takes a step down with SIGTERM and SIGKILL; a task ended so may have been well until then.
+    pub(super) const fn is_by_kill(&self) -> bool {
+        matches!(self.status, ExitStatus::Signal(9 | 15))
+    }
+}
+
+/// What ended the run, by Slurm's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It went well.
+    Completed,
+    /// It is still there.
+    Running,
+    /// A person or Slurm ended it.
+    Outside(Outside),
+    /// Slurm lost a node of it.
+    NodeFail,
+    /// Slurm saw the kernel kill a task for want of memory.
+    OutOfMemory,
+    /// It failed.
+    Failed,
+}
+
+/// Who ended a run that did not end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outside {
+    /// A person.
+    Cancelled,
+    /// A job of higher priority.
+    Preempted,
+    /// Its time limit.
+    TimeLimit,
+}
+
+impl Ending {
+    pub(super) fn of(evidence: &JobEvidence) -> Self {
+        let run = &evidence.run;
+        let word = run.state.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+        match word.trim_end_matches('+') {
+            "COMPLETED" => Self::Completed,
+            "RUNNING" | "SUSPENDED" | "COMPLETING" | "PENDING" => Self::Running,
+            "CANCELLED" | "REVOKED" => Self::Outside(Outside::Cancelled),
+            "PREEMPTED" => Self::Outside(Outside::Preempted),
+            "TIMEOUT" | "DEADLINE" => Self::Outside(Outside::TimeLimit),
+            "NODE_FAIL" | "BOOT_FAIL" => Self::NodeFail,
+            "OUT_OF_MEMORY" => Self::OutOfMemory,
+            "" => match run.exit {
+                Some(exit) if exit.is_success() => Self::Completed,
+                None if run.end.is_none() => Self::Running,
+                _ => Self::Failed,
+            },
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Tasks that ended badly, earliest first. `offsets` are the nodes' clock errors.
+pub(super) fn deaths(evidence: &JobEvidence, offsets: &[i64]) -> Vec<Death> {
+    let mut deaths = Vec::new();
+    for (node, (what, offset)) in evidence.nodes.iter().zip(offsets).enumerate() {
+        for (at, edge) in &what.tasks {
+            if let TaskWhat::End(status) = edge.what
+                && !status.is_success()
+                && edge.step.parse::<u32>().is_ok()
+            {
+                deaths.push(Death { at: at.plus_micros(-offset), node, task: edge.rank, status });
+            }
+        }
+    }
+    deaths.sort_by_key(|death| (death.at, death.node, death.task));
+    deaths
+}
+
+/// When a run that was ended from outside began to be taken down: its first task killed that way, else its end.
+pub(super) fn taken_down_at(evidence: &JobEvidence, deaths: &[Death]) -> Option<Stamp> {
+    deaths.iter().find(|death| death.is_by_kill()).map(|death| death.at).or(evidence.run.end)
+}

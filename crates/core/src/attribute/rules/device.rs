@@ -1,0 +1,143 @@
+//! A part of one node broke, says a trusted source.
+use crate::attribute::claim::{Claim, Rule, Tier};
+use crate::attribute::faults::{Blamed, Faults};
+use crate::attribute::scene::{Scene, TOGETHER, is_gpu, tally};
+use crate::{Advice, CauseClass, Confidence, Resource};
+
+/// A fault of a node that a trusted source reports, at the right time to have ended the run.
+pub(super) const NODE_FAULT: Rule = Rule { name: "node_fault", tier: Tier::Specific, judge };
+
+/// How long before the first sign of trouble a fault may lie. NCCL's default time-out is ten minutes, PyTorch's thirty;
+/// a fault hours before with the job running on is not what ended it.
+const BEFORE_SIGN: i64 = 45 * 60 * 1_000_000;
+
+/// How long after an operation stalled the kernel may take to say why: GSP time-outs are printed after up to a minute,
+/// hung tasks after two.
+const LATE_WORD: i64 = 180_000_000;
+
+/// Faults this close on one node are one fault with several witnesses, microseconds.
+const ONE_FAULT: i64 = 120_000_000;
+
+/// The same fault on at least so many nodes of one job is a matter of software, not of so many broken parts.
+pub(in crate::attribute) const EPIDEMIC: usize = 3;
+
+fn judge(scene: &Scene<'_>, faults: &Faults) -> Option<Claim> {
+    let explaining: Vec<&Blamed> = faults.list.iter().filter(|blamed| explains(scene, blamed)).collect();
+    let first = explaining.first()?;
+    if let Some(claim) = epidemic(&explaining) {
+        return Some(claim);
+    }
+    let lead = witness(&explaining, first);
+    let mut claim = Claim::new(
+        lead.fault.class,
+        lead.fault.confidence,
+        format!("{} of {} failed: {}", lead.fault.resource, lead.fault.node, headline(lead)),
+    );
+    claim.at = if was_there(scene, first) { scene.first_sign() } else { Some(first.fault.at) };
+    claim.trusted = true;
+    claim.culprits = vec![(lead.node, Some(lead.fault.resource.clone()))];
+    claim.culprits.extend(
+        explaining
+            .iter()
+            .filter(|other| {
+                other.node != lead.node && abreast(other, first) && other.fault.code == lead.fault.code
+            })
+            .map(|other| (other.node, Some(other.fault.resource.clone()))),
+    );
+    let same_fault = |other: &&&Blamed| other.node == lead.node && abreast_within(other, first, ONE_FAULT);
+    claim.evidence = explaining.iter().filter(same_fault).flat_map(|other| other.evidence.clone()).collect();
+    Some(claim)
+}
+
+fn headline(lead: &Blamed) -> String {
+    let says = lead.evidence.iter().find(|e| e.code == lead.fault.code).or_else(|| lead.evidence.first());
+    says.map_or_else(|| lead.fault.code.to_string(), |e| format!("{} \"{}\"", e.code, short(&e.text)))
+}
+
+/// A line that fits into a story.
+fn short(text: &str) -> &str {
+    let end = text.char_indices().nth(120).map_or(text.len(), |(at, _)| at);
+    &text[..end]
+}
+
+fn abreast(a: &Blamed, b: &Blamed) -> bool {
+    abreast_within(a, b, TOGETHER)
+}
+
+const fn abreast_within(a: &Blamed, b: &Blamed, micros: i64) -> bool {
+    a.fault.at.micros_since(b.fault.at).saturating_abs() <= micros
+}
+
+/// Whether the fault can have ended the run.
+pub(super) fn explains(scene: &Scene<'_>, blamed: &Blamed) -> bool {
+    let fault = &blamed.fault;
+    if fault.advice < Advice::Requeue || fault.confidence < Confidence::Probable {
+        return false;
+    }
+    if is_gpu(&fault.resource)
+        && scene.places.uses_gpu(scene.evidence, blamed.node, &fault.resource) == Some(false)
+    {
+        return false;
+    }
+    let Some(sign) = scene.first_sign() else { return true };
+    let first_death = scene.first_death();
+    let latest = sign.plus_micros(LATE_WORD);
+    let latest = first_death.map_or(latest, |death| latest.min(death.at.plus_micros(TOGETHER)));
+    let in_time = fault.at >= sign.plus_micros(-BEFORE_SIGN) && fault.at <= latest;
+    (in_time && scene.is_within_run(fault.at)) || was_there(scene, blamed)
+}
+
+/// A lasting state, there before the run or seen only after it, explains what its own node did first and nothing else.
+fn was_there(scene: &Scene<'_>, blamed: &Blamed) -> bool {
+    let undated = blamed.fault.at < scene.evidence.run.start || blamed.only_seen_after;
+    blamed.lasting && undated && scene.first_death().is_some_and(|death| death.node == blamed.node)
+}
+
+/// The same code on many nodes at once.
+fn epidemic(explaining: &[&Blamed]) -> Option<Claim> {
+    let mut pairs: Vec<(&str, usize)> =
+        explaining.iter().map(|blamed| (blamed.fault.code.as_str(), blamed.node)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let (code, nodes) =
+        tally(pairs.iter().map(|(code, _)| *code)).into_iter().max_by_key(|(_, nodes)| *nodes)?;
+    if nodes < EPIDEMIC {
+        return None;
+    }
+    let mut claim = Claim::new(
+        CauseClass::System,
+        Confidence::Probable,
+        format!("{code} on {nodes} nodes of one job: software they share, not {nodes} broken parts"),
+    );
+    claim.trusted = true;
+    claim.at = explaining.iter().map(|blamed| blamed.fault.at).min();
+    claim.evidence = explaining
+        .iter()
+        .filter(|blamed| blamed.fault.code.as_str() == code)
+        .flat_map(|blamed| blamed.evidence.first().cloned())
+        .collect();
+    Some(claim)
+}
+
+/// Of several parts of one node that complain together, the one that is the cause.
+fn witness<'a>(explaining: &[&'a Blamed], first: &'a Blamed) -> &'a Blamed {
+    let together: Vec<&Blamed> = explaining
+        .iter()
+        .copied()
+        .filter(|other| other.node == first.node && abreast_within(other, first, ONE_FAULT))
+        .collect();
+    let gpus = together.iter().filter(|other| is_gpu(&other.fault.resource)).count();
+    let rank = |other: &Blamed| match &other.fault.resource {
+        // One link has two ends; a switch at which several GPUs complain is the common one.
+        Resource::NvSwitch(_) if gpus != 1 => 0,
+        Resource::Gpu(_) | Resource::GpuIndex(_) => 1,
+        Resource::NvSwitch(_) => 2,
+        Resource::Nic(_) | Resource::Disk(_) | Resource::Dimm(_) => 3,
+        Resource::Cpu(_) => 4,
+        // A port complains for the device behind it.
+        Resource::Pci(_) => 5,
+        _ => 6,
+    };
+    let key = |other: &&Blamed| (rank(other), std::cmp::Reverse(other.fault.advice), other.fault.at);
+    together.iter().copied().min_by_key(key).unwrap_or(first)
+}

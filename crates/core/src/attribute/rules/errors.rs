@@ -1,0 +1,225 @@
+//! What the job's own processes said before they ended: the first error that is not an echo of another one.
+use std::collections::BTreeSet;
+
+use crate::attribute::claim::{Claim, Rule, Tier};
+use crate::attribute::faults::{Faults, nvml_is_clean};
+use crate::attribute::scene::{Scene, TOGETHER, may_be_blamed};
+use crate::attribute::{Discounted, Evidence, OutputEvent};
+use crate::{CauseClass, Confidence, Event, Stamp};
+
+/// The rank that ended first said why: an exception, an assertion, a segmentation fault, out of memory. What the other
+/// ranks print afterwards are echoes.
+pub(super) const FIRST_ERROR: Rule = Rule { name: "first_error", tier: Tier::Specific, judge };
+
+/// Errors printed longer after the first death are of the teardown, microseconds.
+const ECHO: i64 = 5_000_000;
+
+/// Errors that keep every program from starting on a node and say nothing of the program.
+const NODE_SETUP: &[&str] = &[
+    "cuda.not_initialized",
+    "cuda.no_device",
+    "cuda.driver_mismatch",
+    "cuda.insufficient_driver",
+    "cuda.compat",
+    "cuda.unknown",
+    "cuda.busy",
+    "nvml.mismatch",
+    "nvml.device_handle",
+    "nccl.nvls",
+    "slurm.launch_failed",
+    "slurm.container",
+    "os.dns",
+    "os.no_space",
+    "os.io_error",
+    "os.stale_handle",
+    "os.not_connected",
+    "python.import_error",
+    "python.missing_file",
+];
+
+/// One thing that may have ended the run.
+struct Candidate<'a> {
+    at: Option<Stamp>,
+    trusted: bool,
+    class: CauseClass,
+    code: &'a str,
+    node: Option<usize>,
+    rank: Option<u32>,
+    evidence: Evidence,
+}
+
+fn judge(scene: &Scene<'_>, faults: &Faults) -> Option<Claim> {
+    let mut discounted = Vec::new();
+    let mut candidates = printed(scene, faults, &mut discounted);
+    candidates.extend(logged(scene));
+    candidates.retain(|candidate| is_no_echo(scene, candidate));
+    let first = earliest(scene, &candidates)?;
+    let same: Vec<&Candidate<'_>> = candidates.iter().filter(|other| other.code == first.code).collect();
+    let mut claim = describe(scene, first, &same);
+    claim.discounted = discounted;
+    Some(claim)
+}
+
+/// Errors in the job's output that its process did not survive.
+fn printed<'a>(scene: &Scene<'a>, faults: &Faults, discounted: &mut Vec<Discounted>) -> Vec<Candidate<'a>> {
+    let mut candidates = Vec::new();
+    for seen in scene.output().filter(|seen| may_be_blamed(&seen.event)) {
+        if seen.event.class == CauseClass::Network || seen.code().starts_with("slurm.node") {
+            continue;
+        }
+        if let Some(why) = contradicted(scene, faults, seen) {
+            discounted.push(Discounted { evidence: scene.quote(seen), count: seen.count, why });
+            continue;
+        }
+        candidates.push(Candidate {
+            at: scene.written(seen),
+            trusted: false,
+            class: seen.event.class,
+            code: seen.event.code.as_str(),
+            node: scene.places.origin(seen),
+            rank: scene.places.rank(seen),
+            evidence: scene.quote(seen),
+        });
+    }
+    candidates
+}
+
+/// A job that says a device is broken is believed only where no trusted source could have known better: the kernel and
+/// NVML of a node that reports no such thing know better.
+fn contradicted(scene: &Scene<'_>, faults: &Faults, seen: &OutputEvent) -> Option<String> {
+    if seen.event.class != CauseClass::Hardware {
+        return None;
+    }
+    let suspects: Vec<usize> = match scene.places.origin(seen) {
+        Some(node) => vec![node],
+        None => (0..scene.evidence.nodes.len()).collect(),
+    };
+    let sighted = |node: &usize| {
+        let node = scene.evidence.nodes.get(*node);
+        node.is_some_and(|node| {
+            node.blind.is_empty() && (!node.events.is_empty() || nvml_is_clean(node.nvml.as_ref()))
+        })
+    };
+    let agrees = faults.list.iter().any(|blamed| suspects.contains(&blamed.node));
+    (!agrees && !suspects.is_empty() && suspects.iter().all(sighted))
+        .then(|| "only the job says so: kernel log and NVML of the node show no such thing".to_owned())
+}
+
+/// Errors of the job's processes that the kernel logged: a segmentation fault, a GPU's exception for its own program.
+fn logged<'a>(scene: &Scene<'a>) -> Vec<Candidate<'a>> {
+    let own = |node: usize, event: &Event| {
+        let pid = event.fields.get("pid").and_then(|pid| pid.parse().ok());
+        match pid {
+            Some(pid) if !scene.places.are_launchers() => scene.places.task_of_pid(node, pid).is_some(),
+            // A launcher's ranks, and kernels that do not say whose fault it was.
+            _ => true,
+        }
+    };
+    scene
+        .all_events()
+        .into_iter()
+        .filter(|(_, _, event)| event.class == CauseClass::Application && may_be_blamed(event))
+        .filter(|(_, node, event)| own(*node, event))
+        .map(|(at, node, event)| Candidate {
+            at: Some(at),
+            trusted: true,
+            class: event.class,
+            code: event.code.as_str(),
+            node: Some(node),
+            rank: None,
+            evidence: scene.cite(at, event),
+        })
+        .collect()
+}
+
+/// Whether the error may have come before everything else: it is of the rank that ended first, or not later than that.
+fn is_no_echo(scene: &Scene<'_>, candidate: &Candidate<'_>) -> bool {
+    let Some(death) = scene.first_death() else { return true };
+    let of_the_first = candidate.rank == Some(death.task) && !scene.places.are_launchers();
+    of_the_first || candidate.at.is_none_or(|at| at <= death.at.plus_micros(ECHO))
+}
+
+/// The earliest; of those abreast the one that says most.
+fn earliest<'a, 'b>(scene: &Scene<'_>, candidates: &'b [Candidate<'a>]) -> Option<&'b Candidate<'a>> {
+    let fallback = scene.first_death().map(|death| death.at).or(scene.evidence.run.end).unwrap_or_default();
+    let time = |candidate: &Candidate<'_>| candidate.at.unwrap_or(fallback);
+    // An error of unclear cause counts only where nobody says anything clear in time: a bare launch failure is
+    // explained by the assertion that another line of the same rank reports.
+    let clear = |candidate: &&Candidate<'_>| candidate.class != CauseClass::Unknown;
+    let pool: Vec<&Candidate<'_>> = candidates.iter().collect();
+    let first_clear = pool.iter().copied().filter(clear).min_by_key(|candidate| time(candidate));
+    let first = pool.iter().copied().min_by_key(|candidate| time(candidate))?;
+    let lead = match first_clear {
+        Some(clear) if time(clear) <= time(first).plus_micros(10 * TOGETHER) => clear,
+        _ => first,
+    };
+    let abreast = pool.into_iter().filter(|other| {
+        time(other).micros_since(time(lead)).saturating_abs() <= TOGETHER
+            && (other.class != CauseClass::Unknown || lead.class == CauseClass::Unknown)
+    });
+    abreast.min_by_key(|candidate| (!candidate.trusted, time(candidate)))
+}
+
+fn describe(scene: &Scene<'_>, first: &Candidate<'_>, same: &[&Candidate<'_>]) -> Claim {
+    let ranks: BTreeSet<u32> = same.iter().filter_map(|candidate| candidate.rank).collect();
+    let nodes: BTreeSet<usize> = same.iter().filter_map(|candidate| candidate.node).collect();
+    let who = match (first.rank, ranks.len()) {
+        (_, many) if many > 1 => format!("{many} ranks"),
+        (Some(rank), _) => format!("rank {rank}"),
+        (None, _) => "the job".to_owned(),
+    };
+    let lone_node = only_node(scene, first, &nodes);
+    let class = match (first.class, lone_node) {
+        (CauseClass::Application, Some(_)) if NODE_SETUP.contains(&first.code) => CauseClass::System,
+        (class, _) => class,
+    };
+    let confidence = match class {
+        CauseClass::Application if first.trusted || !ranks.is_empty() => Confidence::Probable,
+        CauseClass::Application | CauseClass::System if lone_node.is_none() => Confidence::Probable,
+        // The job's own word names a node, or blames a device: that is a suspicion.
+        _ => Confidence::Suspected,
+    };
+    let mut claim =
+        Claim::new(class, confidence, format!("{who} failed first: {}", headline(&first.evidence.text)));
+    claim.at = first.at;
+    claim.trusted = first.trusted;
+    claim.evidence = vec![first.evidence.clone()];
+    claim
+        .evidence
+        .extend(same.iter().find(|other| other.trusted != first.trusted).map(|c| c.evidence.clone()));
+    claim.evidence.extend(scene.first_death().map(|death| scene.obituary(&death)));
+    match class {
+        CauseClass::System => claim.culprits.extend(lone_node.map(|node| (node, None))),
+        CauseClass::Hardware => claim.culprits.extend(first.node.map(|node| (node, None))),
+        _ => {}
+    }
+    claim
+}
+
+/// The one node all these errors come from, when they are of the kind that a node's set-up causes and the job has
+/// other nodes with nothing of the kind.
+fn only_node(scene: &Scene<'_>, first: &Candidate<'_>, nodes: &BTreeSet<usize>) -> Option<usize> {
+    let setup = NODE_SETUP.contains(&first.code) || first.class == CauseClass::System;
+    let alone = nodes.len() == 1 && scene.evidence.nodes.len() > 1;
+    // One rank of eight that misses a file is that rank's business; all ranks of one node are the node's.
+    let node = *nodes.first().filter(|_| setup && alone)?;
+    let application = first.class == CauseClass::Application;
+    (!application || whole_node(scene, first.code, node)).then_some(node)
+}
+
+/// Whether more than one rank of the node says the same.
+fn whole_node(scene: &Scene<'_>, code: &str, node: usize) -> bool {
+    let ranks: BTreeSet<u32> = scene
+        .output()
+        .filter(|seen| seen.code() == code && scene.places.origin(seen) == Some(node))
+        .filter_map(|seen| scene.places.rank(seen))
+        .collect();
+    let expected = scene.evidence.run.ranks_per_node.unwrap_or(1);
+    ranks.len() > 1 && u32::try_from(ranks.len()).is_ok_and(|have| have >= expected.div_ceil(2))
+}
+
+/// A line that fits into a story.
+fn headline(text: &str) -> &str {
+    let end = text.char_indices().nth(160).map_or(text.len(), |(at, _)| at);
+    &text[..end]
+}

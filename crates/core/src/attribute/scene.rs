@@ -1,0 +1,229 @@
+//! The evidence, put in order: one clock, every line at its node, who ended first.
+use std::collections::BTreeMap;
+
+use super::ending::{self, Death, Ending};
+use super::place::Places;
+use super::{Evidence, JobEvidence, OutputEvent, clock};
+use crate::{CauseClass, Event, NodeName, Provenance, Resource, Role, Stamp};
+
+/// Events this close belong together, microseconds. Logs of some formats keep whole seconds only, and clocks that
+/// are kept by NTP still differ by fractions of one.
+pub(super) const TOGETHER: i64 = 3_000_000;
+
+/// The evidence in order.
+pub(super) struct Scene<'a> {
+    pub(super) evidence: &'a JobEvidence,
+    pub(super) places: Places,
+    /// Microseconds each node's clock is ahead.
+    pub(super) offsets: Vec<i64>,
+    /// Microseconds the stamps in the job's output are ahead: a local time zone.
+    pub(super) zone: i64,
+    pub(super) ending: Ending,
+    pub(super) deaths: Vec<Death>,
+    /// When an ending from outside began.
+    pub(super) taken_down: Option<Stamp>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(evidence: &'a JobEvidence) -> Self {
+        let offsets = clock::offsets(evidence);
+        let deaths = ending::deaths(evidence, &offsets);
+        let ending = Ending::of(evidence);
+        let taken_down =
+            matches!(ending, Ending::Outside(_)).then(|| ending::taken_down_at(evidence, &deaths)).flatten();
+        let places = Places::new(evidence);
+        Self { evidence, places, zone: zone(evidence), offsets, ending, deaths, taken_down }
+    }
+
+    /// A node's name.
+    pub(super) fn name(&self, node: usize) -> Option<&'a NodeName> {
+        self.evidence.nodes.get(node).map(|node| &node.node)
+    }
+
+    /// A node's moment on the reference clock.
+    pub(super) fn moment(&self, node: usize, at: Stamp) -> Stamp {
+        at.plus_micros(-self.offsets.get(node).copied().unwrap_or_default())
+    }
+
+    /// The run's end, or the last thing known of it.
+    pub(super) fn end(&self) -> Stamp {
+        let last_word = || {
+            let nodes = self.evidence.nodes.iter().enumerate();
+            nodes.filter_map(|(node, what)| Some(self.moment(node, what.events.last()?.at))).max()
+        };
+        let last_death = || self.deaths.last().map(|death| death.at);
+        let start = self.evidence.run.start;
+        self.evidence.run.end.unwrap_or_else(|| last_death().max(last_word()).unwrap_or(start).max(start))
+    }
+
+    /// Trusted events of a node with their moment on the reference clock.
+    pub(super) fn events(&self, node: usize) -> impl Iterator<Item = (Stamp, &'a Event)> + '_ {
+        let events = self.evidence.nodes.get(node).map(|node| node.events.as_slice()).unwrap_or_default();
+        events
+            .iter()
+            .filter(|event| event.provenance == Provenance::Trusted)
+            .map(move |event| (self.moment(node, event.at), event))
+    }
+
+    /// Trusted events of all nodes within the run and its aftermath, in order of time.
+    pub(super) fn all_events(&self) -> Vec<(Stamp, usize, &'a Event)> {
+        let mut all: Vec<(Stamp, usize, &Event)> = (0..self.evidence.nodes.len())
+            .flat_map(|node| self.events(node).map(move |(at, event)| (at, node, event)))
+            .filter(|(at, node, event)| self.is_within_run(*at) && self.is_of_this_boot(*node, event))
+            .collect();
+        all.sort_by_key(|(at, node, event)| (*at, *node, event.cursor));
+        all
+    }
+
+    /// Whether a moment falls into the run. What a node logs within seconds of the start may be of the prolog, and
+    /// what it logs after the end may be late news.
+    pub(super) fn is_within_run(&self, at: Stamp) -> bool {
+        const LATE_NEWS_S: i64 = 120;
+        at >= self.evidence.run.start.plus_micros(-TOGETHER) && at <= self.end().plus_secs(LATE_NEWS_S)
+    }
+
+    /// Whether an event is of the boot the node was in when the run ended.
+    pub(super) fn is_of_this_boot(&self, node: usize, event: &Event) -> bool {
+        let boot = self.evidence.nodes.get(node).and_then(|node| node.boot);
+        // Times since boot are kept by another clock than the boot time: a second of slack.
+        boot.is_none_or(|boot| event.at >= boot.plus_secs(-1))
+    }
+
+    /// Whether the node was booted while the run was on it.
+    pub(super) fn booted_within_run(&self, node: usize) -> Option<Stamp> {
+        let boot = self.moment(node, self.evidence.nodes.get(node)?.boot?);
+        (boot > self.evidence.run.start.plus_micros(TOGETHER) && boot <= self.end().plus_secs(3600))
+            .then_some(boot)
+    }
+
+    /// What the job printed and did not survive, in order of file and place.
+    pub(super) fn output(&self) -> impl Iterator<Item = &'a OutputEvent> {
+        self.evidence.output.iter().filter(|seen| !seen.survived)
+    }
+
+    /// When a line was written: its own stamp, else that of its neighbours, else the end of the rank that wrote it.
+    pub(super) fn written(&self, seen: &OutputEvent) -> Option<Stamp> {
+        let sane = |at: Stamp| {
+            let at = at.plus_micros(-self.zone);
+            self.is_within_run(at).then_some(at)
+        };
+        let by_file = || {
+            let (after, before) = (seen.time.after.and_then(sane), seen.time.before.and_then(sane));
+            match (after, before) {
+                (Some(after), Some(before)) if before.micros_since(after) <= 10 * TOGETHER => Some(after),
+                _ => None,
+            }
+        };
+        let by_death = || {
+            let rank = self.places.rank(seen).filter(|_| !self.places.are_launchers())?;
+            self.deaths.iter().find(|death| death.task == rank).map(|death| death.at)
+        };
+        seen.time.own.and_then(sane).or_else(by_file).or_else(by_death).or_else(|| {
+            // A bound is better than nothing: the line is not older than the stamp before it.
+            seen.time.after.and_then(sane)
+        })
+    }
+
+    /// When what a line reports began: a time-out began when the operation did.
+    pub(super) fn began(&self, seen: &OutputEvent) -> Option<Stamp> {
+        let written = self.written(seen)?;
+        let ran = seen.number::<i64>("ran_ms").or_else(|| seen.number("timeout_ms"))?;
+        let began = written.plus_micros(-ran.saturating_mul(1000));
+        (began >= self.evidence.run.start.plus_micros(-TOGETHER)).then_some(began)
+    }
+
+    /// The first death that was not part of taking the run down from outside.
+    pub(super) fn first_death(&self) -> Option<Death> {
+        let outside = matches!(self.ending, Ending::Outside(_));
+        self.deaths.iter().find(|death| !(outside && death.is_by_kill())).copied()
+    }
+
+    /// The first sign that something was wrong: a death, or the start of an operation that then timed out.
+    pub(super) fn first_sign(&self) -> Option<Stamp> {
+        let stalls = self.output().filter(|seen| is_timeout(seen.code())).filter_map(|seen| self.began(seen));
+        // One rank whose clock or text is off must not move the sign: the earliest quarter of the stalls is skipped.
+        let mut stalls: Vec<Stamp> = stalls.collect();
+        stalls.sort();
+        let stall = stalls.get(stalls.len() / 4).copied();
+        let death = self.first_death().map(|death| death.at);
+        let sign = [stall, death].into_iter().flatten().min();
+        sign.or(self.taken_down).or(self.evidence.run.end)
+    }
+
+    /// A trusted event as evidence.
+    pub(super) fn cite(&self, at: Stamp, event: &Event) -> Evidence {
+        Evidence {
+            time: Some(at),
+            node: Some(event.node.clone()),
+            code: event.code.clone(),
+            text: event.text.clone(),
+            provenance: event.provenance,
+            event: Some(event.id.clone()),
+        }
+    }
+
+    /// A line of the job's output as evidence.
+    pub(super) fn quote(&self, seen: &OutputEvent) -> Evidence {
+        Evidence {
+            time: self.began(seen).filter(|_| is_timeout(seen.code())).or_else(|| self.written(seen)),
+            node: self.places.origin(seen).and_then(|node| self.name(node)).cloned(),
+            code: seen.event.code.clone(),
+            text: seen.event.text.clone(),
+            provenance: Provenance::User,
+            event: Some(seen.event.id.clone()),
+        }
+    }
+
+    /// A death as evidence.
+    pub(super) fn obituary(&self, death: &Death) -> Evidence {
+        Evidence {
+            time: Some(death.at),
+            node: self.name(death.node).cloned(),
+            code: "task.exit".into(),
+            text: format!("task {} ended with {}", death.task, death.status),
+            provenance: Provenance::Trusted,
+            event: None,
+        }
+    }
+}
+
+/// Whether a code of the job's output reports an operation that ran for a stated time before it was given up.
+pub(super) fn is_timeout(code: &str) -> bool {
+    matches!(code, "nccl.watchdog_timeout" | "nccl.watchdog_timeout_abort")
+}
+
+/// Whether a line says of itself that something is wrong with its cause.
+pub(super) fn may_be_blamed(event: &Event) -> bool {
+    matches!(event.role, Role::Root | Role::Either) && event.class != CauseClass::None
+}
+
+/// The GPU a trusted event is about.
+pub(super) const fn is_gpu(resource: &Resource) -> bool {
+    matches!(resource, Resource::Gpu(_) | Resource::GpuIndex(_))
+}
+
+/// Programs stamp their lines in local time. Stamps that lie outside the run are off by whole quarters of an hour, and
+/// by how many the run's end tells.
+fn zone(evidence: &JobEvidence) -> i64 {
+    const QUARTER: i64 = 900_000_000;
+    const SLACK: i64 = 180_000_000;
+    const WIDEST: i64 = 14 * 4 * QUARTER;
+    let stamps = || evidence.output.iter().flat_map(|seen| [seen.time.own, seen.time.after]).flatten();
+    let (Some(first), Some(last), Some(end)) = (stamps().min(), stamps().max(), evidence.run.end) else {
+        return 0;
+    };
+    let outside = last > end.plus_micros(SLACK) || first < evidence.run.start.plus_micros(-SLACK);
+    let ahead = last.micros_since(end);
+    let quarters = (ahead + ahead.signum() * QUARTER / 2) / QUARTER;
+    let rest = (ahead - quarters * QUARTER).saturating_abs();
+    if !outside || rest > SLACK || ahead.saturating_abs() > WIDEST { 0 } else { quarters * QUARTER }
+}
+
+/// Counts by key, for "how many of them say the same".
+pub(super) fn tally<K: Ord>(keys: impl IntoIterator<Item = K>) -> BTreeMap<K, usize> {
+    let mut counts = BTreeMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
