@@ -1,0 +1,198 @@
+//! What a pass needs to know before it begins: one consistent look at the ledger.
+use rusqlite::{Connection, OptionalExtension, params};
+use triage_core::{BootId, Case, Decision, Event, JobSpan, NodeName, RunId, SourceKind, Stamp, TaskEdge};
+
+use crate::batch::{Cursor, Generation, Reading};
+use crate::error::Result;
+use crate::open::Ledger;
+use crate::query::SourceRow;
+use crate::rows::{self, case, cursor, decision, event, reading, run, source, span, task};
+use crate::store;
+
+/// Events of one run that a pass is given at most; a run with more has long told its story.
+const RUN_EVENTS: u32 = 4096;
+/// Task records of one run that a pass is given at most.
+const RUN_TASKS: u32 = 16_384;
+/// Two clocks tell of a task's start: the prolog's comes first, but a clock may be set back between the two.
+const CLOCK_SLACK_US: i64 = 5_000_000;
+
+/// What to load.
+#[derive(Debug, Clone, Copy)]
+pub struct Load<'a> {
+    /// Runs that left the node at or after this moment are loaded besides those that are on it.
+    pub spans_since: Stamp,
+    /// The run a prolog or epilog is for: its tasks, events and decisions are loaded, and it is not among the spans.
+    pub run: Option<&'a RunId>,
+}
+
+/// One consistent look at the ledger, named as the pipeline's input names it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// For [`crate::Batch::based_on`].
+    pub generation: Generation,
+    /// Open cases.
+    pub cases: Vec<Case>,
+    /// The last NVML sweep.
+    pub last_reading: Option<Reading>,
+    /// Runs on the node and those that left it lately, without the one asked for.
+    pub spans: Vec<JobSpan>,
+    /// The run asked for, where the ledger knows it.
+    pub span: Option<JobSpan>,
+    /// Its task records, oldest first.
+    pub tasks: Vec<(Stamp, TaskEdge)>,
+    /// Events of earlier passes that fall into it, oldest first.
+    pub run_events: Vec<Event>,
+    /// The latest decision for each open case and for the run, one for each subject and case.
+    pub decided: Vec<Decision>,
+    /// How far each source has been read.
+    pub cursors: Vec<Cursor>,
+    /// Whether each source could be read.
+    pub sources: Vec<SourceRow>,
+}
+
+impl Loaded {
+    /// How far a stream has been read, in any boot.
+    pub fn cursor(&self, source: SourceKind, stream: &str) -> Option<&Cursor> {
+        self.cursors.iter().find(|cursor| cursor.source == source && cursor.stream == stream)
+    }
+
+    /// The state of a source at its last look.
+    pub fn source(&self, source: SourceKind, stream: &str) -> Option<&SourceRow> {
+        self.sources.iter().find(|row| row.source == source && row.stream == stream)
+    }
+}
+
+impl Ledger {
+    /// Loads what a pass needs.
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub fn load(&self, what: &Load<'_>) -> Result<Loaded> {
+        self.read(|conn| {
+            let cases = open_cases(conn)?;
+            let number = what.run.map(|run| run::find(conn, run)).transpose()?.flatten();
+            let span = number.map(|number| span_of(conn, number)).transpose()?.flatten();
+            Ok(Loaded {
+                generation: store::generation(conn)?,
+                decided: decided(conn, !cases.is_empty(), number)?,
+                cases,
+                last_reading: last_reading(conn)?,
+                spans: spans(conn, what.spans_since, number)?,
+                tasks: span.as_ref().map(|span| tasks(conn, span)).transpose()?.unwrap_or_default(),
+                run_events: span.as_ref().map(|span| events_of(conn, span)).transpose()?.unwrap_or_default(),
+                span,
+                cursors: cursor::all(conn)?,
+                sources: sources(conn)?,
+            })
+        })
+    }
+
+    /// The latest span of a job's run on this node that has not ended: what an epilog, which is not told when the
+    /// run's prolog began, closes. Array tasks have a job id of their own.
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub fn open_span(&self, cluster: &str, job: u32, restart: u32) -> Result<Option<JobSpan>> {
+        self.read(|conn| {
+            let sql = format!(
+                "SELECT {} FROM {} WHERE r.cluster = ?1 AND r.job = ?2 AND r.restart = ?3 AND s.ended IS NULL
+                 ORDER BY r.start DESC LIMIT 1",
+                span::COLUMNS,
+                span::FROM
+            );
+            Ok(conn.query_row(&sql, params![cluster, job, restart], span::read).optional()?)
+        })
+    }
+}
+
+fn open_cases(conn: &Connection) -> Result<Vec<Case>> {
+    let mut statement = conn.prepare(&format!(
+        "SELECT {} FROM {} WHERE c.state IN ('open', 'acted') ORDER BY c.opened_at, c.id",
+        case::COLUMNS,
+        case::FROM
+    ))?;
+    let cases = rows::collect(&mut statement, [], case::read)?;
+    case::with_evidence(conn, cases)
+}
+
+/// The latest decision of each subject and case, about open cases and about the run. Older ones are left out: the
+/// pipeline asks whether it would repeat itself.
+fn decided(conn: &Connection, any_open: bool, run: Option<i64>) -> Result<Vec<Decision>> {
+    if !any_open && run.is_none() {
+        return Ok(Vec::new());
+    }
+    let mut statement = conn.prepare(&format!(
+        "SELECT {columns} FROM {from} WHERE d.seq IN (
+             SELECT max(x.seq) FROM cases c JOIN decisions x ON x.case_id = c.id
+             WHERE c.state IN ('open', 'acted') AND x.node IS NOT NULL GROUP BY x.case_id, x.node
+             UNION ALL
+             SELECT max(y.seq) FROM decisions y WHERE y.run = ?1 GROUP BY y.case_id)
+         ORDER BY d.seq",
+        columns = decision::COLUMNS,
+        from = decision::FROM
+    ))?;
+    rows::collect(&mut statement, [run], decision::read)
+}
+
+fn last_reading(conn: &Connection) -> Result<Option<Reading>> {
+    let mut statement =
+        conn.prepare(&format!("SELECT {} FROM readings g ORDER BY g.id DESC LIMIT 1", reading::COLUMNS))?;
+    Ok(rows::collect(&mut statement, [], reading::read)?.pop())
+}
+
+fn spans(conn: &Connection, since: Stamp, without: Option<i64>) -> Result<Vec<JobSpan>> {
+    let mut statement = conn.prepare(&format!(
+        "SELECT {columns} FROM {from} WHERE (s.ended IS NULL OR s.ended >= ?1) AND s.run IS NOT ?2
+         ORDER BY r.start, r.id",
+        columns = span::COLUMNS,
+        from = span::FROM
+    ))?;
+    rows::collect(&mut statement, params![since.micros(), without], span::read)
+}
+
+fn span_of(conn: &Connection, run: i64) -> Result<Option<JobSpan>> {
+    let sql = format!("SELECT {} FROM {} WHERE s.run = ?1 LIMIT 1", span::COLUMNS, span::FROM);
+    Ok(conn.query_row(&sql, [run], span::read).optional()?)
+}
+
+pub(crate) fn tasks(conn: &Connection, span: &JobSpan) -> Result<Vec<(Stamp, TaskEdge)>> {
+    let mut statement = conn.prepare(&format!(
+        "SELECT {} FROM tasks t WHERE t.job = ?1 AND t.restart = ?2 AND t.at BETWEEN ?3 AND ?4
+         AND t.cluster IN ('', ?5) ORDER BY t.at, t.rank LIMIT ?6",
+        task::COLUMNS
+    ))?;
+    let from = span.run.start.plus_micros(-CLOCK_SLACK_US);
+    let to = span.end.map_or(Stamp::from_micros(i64::MAX), |end| end.plus_micros(CLOCK_SLACK_US));
+    let params =
+        params![span.run.job, span.run.restart, from.micros(), to.micros(), span.run.cluster, RUN_TASKS];
+    rows::collect(&mut statement, params, task::read)
+}
+
+pub(crate) fn events_of(conn: &Connection, span: &JobSpan) -> Result<Vec<Event>> {
+    let to = span.end.unwrap_or(Stamp::from_micros(i64::MAX));
+    events_between(conn, &span.node, Some(&span.boot), span.run.start, to)
+}
+
+fn events_between(
+    conn: &Connection,
+    node: &NodeName,
+    boot: Option<&BootId>,
+    from: Stamp,
+    to: Stamp,
+) -> Result<Vec<Event>> {
+    let mut statement = conn.prepare(&format!(
+        "SELECT {} FROM {} WHERE e.at BETWEEN ?1 AND ?2 AND o.node = ?3 AND (?4 IS NULL OR o.boot = ?4)
+         ORDER BY e.at, e.seq LIMIT ?5",
+        event::COLUMNS,
+        event::FROM
+    ))?;
+    let params =
+        params![from.micros(), to.micros(), node.as_str(), boot.map(|boot| boot.as_str()), RUN_EVENTS];
+    rows::collect(&mut statement, params, event::read)
+}
+
+pub(crate) fn sources(conn: &Connection) -> Result<Vec<SourceRow>> {
+    let mut statement =
+        conn.prepare(&format!("SELECT {} FROM sources s ORDER BY s.source, s.stream", source::COLUMNS))?;
+    rows::collect(&mut statement, [], source::read)
+}

@@ -1,0 +1,51 @@
+//! `audit`: what the suite and the people who use it did. Append only, kept so by triggers.
+use rusqlite::{Connection, Row, params};
+use triage_core::Stamp;
+
+use super::{SqlResult, clip, stamp};
+use crate::batch::{AuditNote, Level};
+use crate::error::Result;
+use crate::query::AuditRow;
+
+pub(crate) const COLUMNS: &str =
+    "a.id, a.at, a.program, a.actor, a.level, a.kind, a.subject, a.text, a.synthetic";
+
+pub(crate) fn put(conn: &Connection, now: Stamp, program: &str, note: &AuditNote) -> Result<()> {
+    conn.execute(
+        "INSERT INTO audit (at, program, actor, level, kind, subject, text, synthetic)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            now.micros(),
+            program,
+            note.actor,
+            note.level.word(),
+            note.kind,
+            note.subject,
+            clip(&note.text),
+            note.synthetic
+        ],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn read(row: &Row<'_>) -> SqlResult<AuditRow> {
+    let level: String = row.get("level")?;
+    Ok(AuditRow {
+        id: row.get("id")?,
+        at: stamp(row, "at")?,
+        program: row.get("program")?,
+        note: AuditNote {
+            // The table admits three words.
+            level: match level.as_str() {
+                "error" => Level::Error,
+                "warning" => Level::Warning,
+                _ => Level::Info,
+            },
+            kind: row.get("kind")?,
+            subject: row.get("subject")?,
+            actor: row.get("actor")?,
+            text: row.get("text")?,
+            synthetic: row.get("synthetic")?,
+        },
+    })
+}

@@ -1,0 +1,158 @@
+//! Writing what a pass found and wants.
+use rusqlite::{Connection, Transaction, params};
+use triage_core::Observation;
+
+use crate::batch::{Batch, Cursor, Generation, Recorded};
+use crate::error::Result;
+use crate::open::Ledger;
+use crate::retain;
+use crate::rows::observation::Place;
+use crate::rows::{
+    audit, case, counter, cursor, decision, event, intent, meta, observation, reading, source, span, task,
+    verdict,
+};
+
+impl Ledger {
+    /// Writes the batch: all of it in one transaction, or nothing. Writing it again changes nothing.
+    ///
+    /// When the size limit or the filesystem's end is reached, the oldest events without a case make room, once.
+    ///
+    /// # Errors
+    /// See [`crate::Error`]; nothing was written then.
+    pub fn record(&mut self, batch: &Batch<'_>) -> Result<Recorded> {
+        self.set_durability(batch.must_survive_power_loss())?;
+        match self.write(|tx| record(tx, batch)) {
+            Err(error) if error.is_full() => {
+                log::warn!("{error}: letting go of the oldest events");
+                retain::make_room(self, batch.now)?;
+                self.write(|tx| record(tx, batch))
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Evidence, decisions and intents are synced to the disk before the call returns. A batch of bookkeeping alone
+    /// (an opened span, a cursor, a source's state) is not: in WAL mode such a commit survives the death of any
+    /// process, and only a power loss or a kernel crash within the seconds until the next synced commit (the health
+    /// check's, at the latest) can take it back, whole. What is lost then is that a job was on a node whose kernel
+    /// crashed under it, which slurmctld knows by itself (`NODE_FAIL`), and cursors, which cost reading some lines
+    /// twice. A prolog that waits a disk's sync for that, on every job start, would pay milliseconds for nothing.
+    /// With a rollback journal an unsynced commit can damage the file, so there everything is synced.
+    fn set_durability(&self, must_survive: bool) -> Result<()> {
+        let wal = self.opened.journal == crate::JournalMode::Wal;
+        let word = if must_survive || !wal { "FULL" } else { "NORMAL" };
+        self.conn
+            .pragma_update(None, "synchronous", word)
+            .map_err(|error| crate::Error::sqlite(&self.path, error))
+    }
+}
+
+/// The state of cases, decisions and intents.
+pub(crate) fn generation(conn: &Connection) -> Result<Generation> {
+    Ok(Generation(meta::get(conn, "generation")?.unwrap_or_default()))
+}
+
+/// To be called in every transaction that changes a case, a decision or an intent.
+pub(crate) fn bump_generation(tx: &Transaction<'_>) -> Result<()> {
+    let Generation(now) = generation(tx)?;
+    meta::set(tx, "generation", &now.saturating_add(1))
+}
+
+fn record(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<Recorded> {
+    if let Some(base) = batch.based_on
+        && base != generation(tx)?
+    {
+        return Ok(Recorded::Stale);
+    }
+    greet_boot(tx, batch)?;
+    let events = put_evidence(tx, batch)?;
+    for span in batch.spans {
+        span::put(tx, span)?;
+    }
+    let extra = task::Extra { node: batch.node.as_str().to_owned(), ..task::Extra::default() };
+    for (at, edge) in batch.tasks {
+        task::put(tx, *at, edge, &extra)?;
+    }
+    let intents = put_judgement(tx, batch)?;
+    for report in batch.sources {
+        source::put(tx, report)?;
+    }
+    if let Some(reading) = batch.reading {
+        reading::put(tx, batch.node, reading)?;
+    }
+    for note in batch.audit {
+        audit::put(tx, batch.now, batch.program, note)?;
+    }
+    Ok(Recorded::Committed { events, intents })
+}
+
+/// The first batch of a boot ends what the boot before left open.
+fn greet_boot(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<()> {
+    let new = tx.execute(
+        "INSERT INTO boots (boot, node, first_seen) VALUES (?1, ?2, ?3) ON CONFLICT (boot) DO NOTHING",
+        params![batch.boot.as_str(), batch.node.as_str(), batch.now.micros()],
+    )?;
+    if new > 0 {
+        span::end_other_boots(tx, batch.boot, batch.now)?;
+        tx.execute(
+            "UPDATE sources SET hung_pid = NULL, hung_start = NULL, hung_boot = NULL WHERE hung_boot <> ?1",
+            [batch.boot.as_str()],
+        )?;
+    }
+    Ok(())
+}
+
+/// Events with the observations behind them, counts of the rest, and the cursors that say it was all read.
+fn put_evidence(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<usize> {
+    let stored =
+        if batch.cursors.is_empty() && batch.observations.is_empty() { Vec::new() } else { cursor::all(tx)? };
+    let advanced: Vec<&Cursor> = batch.cursors.iter().filter(|new| cursor::advances(&stored, new)).collect();
+    let sorted = observation::sort(batch.observations, batch.events, |line| is_new(&stored, &advanced, line));
+    let mut new = 0;
+    for event in batch.events {
+        let behind = sorted.behind.get(&Place::of_event(event)).copied();
+        new += usize::from(event::put(tx, event, behind)?);
+    }
+    for (source, count) in sorted.without {
+        counter::add(tx, batch.now, counter::LINES, source.word(), count)?;
+    }
+    // Two passes over the same lines see the same repeats; the one that moves the cursor counts them.
+    let first = batch.cursors.is_empty() || !advanced.is_empty();
+    for (code, count) in batch.repeats.into_iter().flatten().filter(|_| first) {
+        counter::add(tx, batch.now, counter::REPEATS, code, *count)?;
+    }
+    for cursor in advanced {
+        cursor::put(tx, cursor, batch.now)?;
+    }
+    Ok(new)
+}
+
+/// Whether no pass has recorded this line yet: it lies at or after the stored cursor of its stream. A line of a stream
+/// that nobody keeps a cursor for is always new.
+fn is_new(stored: &[Cursor], advanced: &[&Cursor], line: &Observation) -> bool {
+    let of = |cursor: &&Cursor| cursor.source == line.source && cursor.stream == line.stream;
+    let Some(old) = stored.iter().find(of) else { return true };
+    let replaced =
+        advanced.iter().copied().find(of).is_some_and(|new| new.boot != old.boot || new.anchor != old.anchor);
+    replaced || line.boot != old.boot || line.cursor >= old.cursor
+}
+
+fn put_judgement(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<usize> {
+    for case in batch.cases {
+        case::put(tx, case)?;
+    }
+    for verdict in batch.verdicts {
+        verdict::put(tx, verdict)?;
+    }
+    for decision in batch.decisions {
+        decision::put(tx, decision)?;
+    }
+    let mut new = 0;
+    for wanted in batch.intents {
+        new += usize::from(intent::put(tx, wanted, batch.now)?);
+    }
+    if batch.changes_judgement() {
+        bump_generation(tx)?;
+    }
+    Ok(new)
+}
