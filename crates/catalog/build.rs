@@ -109,11 +109,12 @@ fn family(stanza: &Table) -> Result<String> {
         list(stanza, "sources").iter().map(|s| format!("Origin::{}", camel(s))).collect();
     let decode = stanza.get("decode").and_then(Value::as_str);
     Ok(format!(
-        "Family {{ id: {}, sources: Cow::Borrowed(&[{}]), tags: {}, pattern: Pattern::embedded({:?}), code: {}, \
+        "Family {{ id: {}, sources: Cow::Borrowed(&[{}]), tags: {}, needs: {}, pattern: Pattern::embedded({:?}), code: {}, \
          otherwise: {}, resource: {}, decode: {} }}",
         cow(text(stanza, "id")?),
         sources.join(", "),
         cows(&list(stanza, "tags")),
+        cows(&list(stanza, "needs")),
         text(stanza, "pattern")?,
         cow(text(stanza, "code")?),
         cow(stanza.get("otherwise").and_then(Value::as_str).unwrap_or_default()),

@@ -79,6 +79,7 @@ pub(crate) struct Family {
     pub(crate) id: String,
     pub(crate) sources: Option<Vec<Origin>>,
     pub(crate) tags: Option<Vec<Spanned<String>>>,
+    pub(crate) needs: Option<Vec<String>>,
     pub(crate) pattern: Option<Spanned<String>>,
     pub(crate) code: Option<String>,
     pub(crate) otherwise: Option<String>,

@@ -43,7 +43,10 @@ pub fn load(overrides_dir: Option<&Path>) -> Result<Catalog, Error> {
     if let Some((file, row)) = files.iter().find_map(|file| Some((file, file.stanzas.nvlink5.first()?))) {
         return Err(file.invalid((row.span().start, Problem::Nvlink5)));
     }
-    merged(&files, embedded::parts())
+    let catalog = merged(&files, embedded::parts())?;
+    let wrong =
+        files.iter().find_map(|file| Some(file.invalid(sample::problems(&file.stanzas, &catalog).next()?)));
+    wrong.map_or(Ok(catalog), Err)
 }
 
 /// Puts the files over `parts`: all codes first, so that a family may name a code of a later file.
@@ -54,11 +57,7 @@ fn merged(files: &[Read], mut parts: Parts) -> Result<Catalog, Error> {
     for file in files {
         merge::families(&file.stanzas, &mut parts).map_err(|fault| file.invalid(fault))?;
     }
-    let catalog = Catalog::new(parts);
-    for file in files {
-        sample::check(&file.stanzas, &catalog).map_err(|fault| file.invalid(fault))?;
-    }
-    Ok(catalog)
+    Ok(Catalog::new(parts))
 }
 
 /// A file as read.

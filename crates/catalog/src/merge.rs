@@ -158,6 +158,7 @@ fn changed_family(old: Family, s: &file::Family) -> Result<Family> {
     Ok(Family {
         sources: s.sources.clone().map_or(old.sources, Cow::Owned),
         tags: s.tags.as_deref().map(tags).transpose()?.map_or(old.tags, Cow::Owned),
+        needs: s.needs.as_deref().map(owned).map_or(old.needs, Cow::Owned),
         pattern: s.pattern.as_ref().map(compile).transpose()?.unwrap_or(old.pattern),
         code: s.code.clone().map_or(old.code, Cow::Owned),
         otherwise: s.otherwise.clone().map_or(old.otherwise, Cow::Owned),
@@ -182,6 +183,7 @@ fn new_family(s: &file::Family, at: usize) -> Result<Family> {
         id: s.id.clone().into(),
         sources: sources.clone().into(),
         tags: tags(tag)?.into(),
+        needs: s.needs.as_deref().map(owned).unwrap_or_default().into(),
         pattern: compile(pattern)?,
         code: code.clone().into(),
         otherwise: s.otherwise.clone().unwrap_or_default().into(),

@@ -1,26 +1,30 @@
 //! The samples of a file's families are its tests: they are run whenever it is loaded.
+use toml::Spanned;
 use triage_core::catalog::{Catalog, Origin};
 use triage_core::classify::Meaning;
 
 use crate::error::Problem;
-use crate::file::{File, Sample};
-use crate::merge::Result;
+use crate::file::{Family, File, Sample};
 
-/// Runs every sample of `file` against the whole catalogue.
-pub(crate) fn check(file: &File, catalog: &Catalog) -> Result<()> {
-    for family in file.family.iter().map(AsRef::as_ref) {
-        let Some(found) = catalog.families().iter().find(|f| f.id == family.id.as_str()) else { continue };
-        for sample in &family.sample {
-            let origin = found.sources.first().copied().unwrap_or(Origin::Kernel);
-            let meaning = catalog.read(origin, sample.as_ref().line.as_bytes());
-            compare(sample.as_ref(), &family.id, meaning.as_ref())
-                .map_err(|problem| (sample.span().start, problem))?;
-        }
-    }
-    Ok(())
+/// What is wrong with the samples of `file`, run against the whole catalogue.
+pub(crate) fn problems<'a>(
+    file: &'a File,
+    catalog: &'a Catalog,
+) -> impl Iterator<Item = (usize, Problem)> + 'a {
+    let families = file.family.iter().map(AsRef::as_ref);
+    families
+        .flat_map(move |family| family.sample.iter().filter_map(|sample| problem(family, sample, catalog)))
 }
 
-fn compare(sample: &Sample, family: &str, meaning: Option<&Meaning>) -> std::result::Result<(), Problem> {
+fn problem(family: &Family, sample: &Spanned<Sample>, catalog: &Catalog) -> Option<(usize, Problem)> {
+    let found = catalog.families().iter().find(|f| f.id == family.id.as_str())?;
+    let origin = found.sources.first().copied().unwrap_or(Origin::Kernel);
+    let meaning = catalog.read(origin, sample.as_ref().line.as_bytes());
+    let problem = compare(sample.as_ref(), &family.id, meaning.as_ref()).err()?;
+    Some((sample.span().start, problem))
+}
+
+fn compare(sample: &Sample, family: &str, meaning: Option<&Meaning>) -> Result<(), Problem> {
     let Some(meaning) = meaning.filter(|meaning| meaning.family == family) else {
         let found = meaning.map_or_else(|| "nothing".to_owned(), |m| format!("\"{}\"", m.family));
         return Err(Problem::Unrecognised { family: family.to_owned(), found });

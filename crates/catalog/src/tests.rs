@@ -20,7 +20,13 @@ fn loaded() -> Catalog {
 
 #[test]
 fn every_sample_of_the_shipped_files_means_what_it_says() {
-    loaded();
+    let catalog = loaded();
+    let files = data_files();
+    let problem = |file: &Read| -> Vec<String> {
+        sample::problems(&file.stanzas, &catalog).map(|fault| file.invalid(fault).to_string()).collect()
+    };
+    let problems: Vec<String> = files.iter().flat_map(problem).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]

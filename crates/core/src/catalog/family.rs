@@ -52,6 +52,9 @@ pub struct Family {
     /// Literals of which a line of this family holds at least one, case-sensitive. They should be rare in healthy
     /// logs: a line that holds none is never looked at again.
     pub tags: Cow<'static, [Text]>,
+    /// Literals of which the line must hold one as well, where there are any: spares the pattern most lines that only
+    /// share the tag. Too common to be tags.
+    pub needs: Cow<'static, [Text]>,
     /// The line, without its transport prefix. Anchor it: a process may call itself `NVRM: Xid`.
     pub pattern: Pattern,
     /// The code, with named groups in braces: `xid.{code}`.

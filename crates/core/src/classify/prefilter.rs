@@ -78,7 +78,9 @@ impl Engine {
         let packed = Config::new().match_kind(MatchKind::LeftmostFirst).builder().extend(tags).build();
         packed.map(Self::Packed).unwrap_or_else(|| {
             // An automaton cannot fail for less than gigabytes of literals.
-            AhoCorasick::new(tags).map_or(Self::Nothing, Self::Automaton)
+            let leftmost =
+                AhoCorasick::builder().match_kind(aho_corasick::MatchKind::LeftmostFirst).build(tags);
+            leftmost.map_or(Self::Nothing, Self::Automaton)
         })
     }
 
@@ -91,6 +93,48 @@ impl Engine {
             Self::Nothing => None,
             Self::Packed(searcher) => searcher.find_in(text, span),
             Self::Automaton(automaton) => automaton.find(aho_corasick::Input::new(text).span(span)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Pattern;
+    use proptest::prelude::*;
+    use std::borrow::Cow;
+
+    fn family(tags: Vec<String>) -> Family {
+        Family {
+            id: "f".into(),
+            sources: Cow::Borrowed(&[Origin::Kernel]),
+            tags: tags.into_iter().map(Cow::Owned).collect(),
+            needs: Cow::default(),
+            pattern: Pattern::embedded("^"),
+            code: "c".into(),
+            otherwise: "".into(),
+            resource: Cow::default(),
+            decode: None,
+        }
+    }
+
+    proptest! {
+        /// With few literals and with more than the vector engine takes: a family is tried wherever its literal is.
+        #[test]
+        fn no_family_is_missed(
+            tags in prop::collection::vec(prop::collection::vec("[ab]{1,4}", 1..3), 1..8),
+            line in "[abc]{0,40}",
+            filler in prop::sample::select(vec![0usize, 200]),
+        ) {
+            let mut families: Vec<Family> = tags.iter().cloned().map(family).collect();
+            families.extend((0..filler).map(|n| family(vec![format!("filler-{n}")])));
+            let found = Prefilter::new(&families, Origin::Kernel).families_in(line.as_bytes());
+            for (index, tags) in tags.iter().enumerate() {
+                if tags.iter().any(|tag| line.contains(tag.as_str())) {
+                    prop_assert!(found.contains(&index), "{:?} in {}", tags, line);
+                }
+            }
+            prop_assert!(found.is_sorted());
         }
     }
 }

@@ -1,10 +1,11 @@
 //! One line: the family that recognises it, and what that makes of it.
 use std::collections::BTreeMap;
 
+use memchr::memmem;
 use regex::bytes::{Captures, Regex};
 
 use super::capped;
-use crate::catalog::{Catalog, Change, Decoder, Entry, Family, Origin, nvlink5};
+use crate::catalog::{Catalog, Change, Decoder, Entry, Family, Origin, Text, nvlink5};
 use crate::{Advice, CauseClass, ClearedBy, Code, Confidence, PciAddress, Resource, Role};
 
 /// What one line means.
@@ -45,6 +46,10 @@ impl Catalog {
     }
 
     fn try_family(&self, family: &Family, line: &[u8]) -> Option<Meaning> {
+        let needed = |literal: &Text| memmem::find(line, literal.as_bytes()).is_some();
+        if !family.needs.is_empty() && !family.needs.iter().any(needed) {
+            return None;
+        }
         let regex = family.pattern.regex()?;
         let captures = regex.captures(line)?;
         let mut fields = named(regex, &captures);

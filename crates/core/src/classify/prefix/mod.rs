@@ -49,7 +49,21 @@ impl<'a> Peeled<'a> {
 /// Takes the prefix off a line.
 pub fn peel(line: &[u8]) -> Peeled<'_> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    kmsg(line).or_else(|| syslog(line)).or_else(|| cut(line)).unwrap_or_else(|| dmesg(line))
+    let peeled = kmsg(line).or_else(|| syslog(line)).or_else(|| cut(line)).unwrap_or_else(|| dmesg(line));
+    Peeled { text: repeated(peeled.text), ..peeled }
+}
+
+/// `message repeated 9 times: [ text]`, as rsyslog writes it; the closing bracket stays.
+fn repeated(text: &[u8]) -> &[u8] {
+    let inner = || {
+        let mut c = Cursor(text);
+        c.text(b"message repeated ")?;
+        c.number(9)?;
+        c.text(b" times: [")?;
+        c.spaces();
+        Some(c.0)
+    };
+    inner().unwrap_or(text)
 }
 
 /// What people paste: `kernel: text` and `13:05:23 text`.

@@ -102,8 +102,8 @@ fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
         *c = relative;
         return Some(None);
     }
-    if let Some(local) = asctime(c) {
-        return Some(Some(LineTime::Local(local)));
+    if let Some(time) = asctime(c).or_else(|| month_day_year_time(c)).or_else(|| iso(c)) {
+        return Some(Some(time));
     }
     let mut short = *c;
     month(&mut short)?;
@@ -137,16 +137,31 @@ fn whole_seconds(cursor: &mut Cursor<'_>) -> Option<i64> {
     whole.checked_mul(1_000_000)
 }
 
-/// `Sun Nov 29 13:05:23 2026`, as `dmesg -T` writes it.
-fn asctime(cursor: &mut Cursor<'_>) -> Option<Local> {
+/// `Sun Nov 29 13:05:23 2026`, as `dmesg -T` writes it, and `Sun Nov 29 13:05:23 UTC 2026`, as `date` does.
+fn asctime(cursor: &mut Cursor<'_>) -> Option<LineTime> {
     let mut c = *cursor;
     weekday(&mut c)?;
     c.byte(b' ')?;
     let mut local = month_day_time(&mut c)?;
     c.byte(b' ')?;
+    let utc = c.text(b"UTC ").is_some();
     local.year = Some(year(&mut c)?);
     *cursor = c;
-    Some(local)
+    if utc { local.resolve(&Clock::default()).map(LineTime::At) } else { Some(LineTime::Local(local)) }
+}
+
+/// `Nov 29 2026 13:05:23`, as Fabric Manager writes it.
+fn month_day_year_time(cursor: &mut Cursor<'_>) -> Option<LineTime> {
+    let mut c = *cursor;
+    let month = month(&mut c)?;
+    c.spaces();
+    let day = u8::try_from(c.number(2)?).ok()?;
+    c.byte(b' ')?;
+    let year = Some(year(&mut c)?);
+    c.byte(b' ')?;
+    let (second, micros) = time_of_day(&mut c)?;
+    *cursor = c;
+    Some(LineTime::Local(Local { year, month, day, second, micros }))
 }
 
 /// `Nov 29 13:05:23` and `Nov  9 13:05:23.123456`, as RFC 3164 and journalctl's short formats write it.
