@@ -93,8 +93,10 @@ fn every_packed_pattern_compiles_and_is_anchored() {
     let catalog = embedded();
     for family in catalog.families() {
         assert!(family.pattern.regex().is_some(), "{}", family.id);
+        // A job's progress bar may stand before what matters, and nothing a job prints is trusted anyway.
+        let of_a_job = family.sources.iter().all(|origin| *origin == Origin::Job);
         assert!(
-            family.pattern.as_str().starts_with('^'),
+            of_a_job || family.pattern.as_str().starts_with('^'),
             "{} would match in the middle of a line",
             family.id
         );
