@@ -37,7 +37,9 @@ pub fn parse(program: &str, args: impl IntoIterator<Item = String>) -> Result<Ho
             "--config" => config = value("--config")?.into(),
             "--finish-requeue" => key = Some(value("--finish-requeue")?),
             "--help" | "-h" => return Ok(HookArgs::Print(help(program))),
-            "--version" | "-V" => return Ok(HookArgs::Print(format!("{program} {}", env!("CARGO_PKG_VERSION")))),
+            "--version" | "-V" => {
+                return Ok(HookArgs::Print(format!("{program} {}", env!("CARGO_PKG_VERSION"))));
+            }
             other => return Err(format!("unknown argument \"{other}\": try {program} --help")),
         }
     }

@@ -1,2 +1,18 @@
-//! The executables slurmd runs: prolog, epilog, health check and their probe.
+//! The executables slurmd runs: prolog, epilog, health check and their probe. Each `main` is one call; what it does is
+//! in the module of its name.
+pub mod args;
+mod ask;
+pub mod carry;
+pub mod ctx;
+pub mod epilog;
+mod finish;
+pub mod healthcheck;
+pub mod look;
+mod open;
+pub mod overdue;
+pub mod pass;
+pub mod policy_file;
+pub mod prolog;
+mod spool;
+pub mod start;
 pub mod supervise;

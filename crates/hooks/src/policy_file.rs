@@ -61,7 +61,9 @@ pub enum PolicyError {
 pub fn load(path: &Path) -> Result<Policy, PolicyError> {
     match read(path) {
         Ok(text) => parse(path, &text),
-        Err(PolicyError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(Policy::default()),
+        Err(PolicyError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Policy::default())
+        }
         Err(error) => Err(error),
     }
 }
@@ -99,7 +101,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Policy, PolicyError> {
 /// `:line:column: message` of a TOML error, on one line.
 fn place(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().replace('\n', " ");
-    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return format!(": {message}") };
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
+        return format!(": {message}");
+    };
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
     format!(":{line}:{column}: {message}")
@@ -133,7 +137,11 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_refused_since_it_may_be_a_misspelt_brake() {
-        assert!(parse("version = 1\n[[rule]]\nname = \"r\"\ncofidence = \"confirmed\"\n").unwrap_err().contains("cofidence"));
+        assert!(
+            parse("version = 1\n[[rule]]\nname = \"r\"\ncofidence = \"confirmed\"\n")
+                .unwrap_err()
+                .contains("cofidence")
+        );
     }
 
     #[test]

@@ -1,2 +1,13 @@
 //! Everything of slurm-triage that touches the machine: clock, runner, kernel log, NVML, Slurm commands.
+pub mod clock;
+pub mod config;
+pub mod executor;
+pub mod kernel_log;
+pub mod log;
 pub mod nvml;
+pub mod probe;
+pub mod proc;
+pub mod runner;
+pub mod slurm;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;

@@ -1,0 +1,69 @@
+//! Questions to the controller, asked only when a pass has something to decide about.
+use std::time::Duration;
+
+use triage_core::pipeline::Asked;
+use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
+use triage_host::clock::Deadline;
+use triage_host::executor::Executor;
+use triage_host::slurm::Scontrol;
+
+use crate::ctx::Ctx;
+
+/// How long the batch host waits for the word of the other nodes of a failed job. Their epilogs run at the same time
+/// and publish within a second; a node that is slower is read by nobody, and drains itself all the same.
+const PEER_GRACE: Duration = Duration::from_millis(2_500);
+
+/// Kept back from the pass's deadline, so that what was found is still recorded.
+const RESERVE: Duration = Duration::from_millis(1_500);
+
+/// scontrol, with no more time than the pass has left.
+pub(crate) fn scontrol<'a>(ctx: &Ctx<'a>) -> Scontrol<'a> {
+    let left = ctx.deadline.left(ctx.clock).saturating_sub(RESERVE).max(Duration::from_millis(100));
+    let conf = ctx.config.slurm.conf.as_ref().map(|path| path.display().to_string());
+    Scontrol {
+        runner: ctx.runner,
+        program: ctx.config.slurm.scontrol.clone(),
+        conf: conf.or_else(|| std::env::var("SLURM_CONF").ok()),
+        deadline: ctx.config.slurm.command_deadline.min(left),
+    }
+}
+
+pub(crate) fn executor<'a>(ctx: &Ctx<'a>) -> Executor<'a> {
+    Executor { scontrol: scontrol(ctx), clock: ctx.clock }
+}
+
+/// This node as Slurm has it.
+pub(crate) fn node(ctx: &Ctx<'_>) -> Asked<NodeRecord> {
+    answer(scontrol(ctx).node(&ctx.node))
+}
+
+/// The job as Slurm has it.
+pub(crate) fn job(ctx: &Ctx<'_>, span: &JobSpan) -> Asked<JobRecord> {
+    answer(scontrol(ctx).job(span.run.job))
+}
+
+/// What the other nodes of the run say: one call, after a grace for them to say it.
+pub(crate) fn peers(ctx: &Ctx<'_>, span: &JobSpan) -> Asked<Vec<PeerEvidence>> {
+    let grace = Deadline::after(ctx.clock, PEER_GRACE).min(ctx.deadline).left(ctx.clock);
+    ctx.clock.sleep(grace);
+    let others: Vec<NodeName> = span.nodes.iter().filter(|node| **node != ctx.node).cloned().collect();
+    match answer(scontrol(ctx).nodes(&others)) {
+        Asked::Answer(records) => {
+            // Only the nodes asked for: a record of another name is no word about this job.
+            let known = records.iter().filter(|record| others.contains(&record.node));
+            Asked::Answer(known.filter_map(peer::read).collect())
+        }
+        Asked::NoAnswer(why) => Asked::NoAnswer(why),
+        Asked::NotAsked => Asked::NotAsked,
+    }
+}
+
+fn answer<T>(result: Result<T, triage_host::slurm::ScontrolError>) -> Asked<T> {
+    match result {
+        Ok(answer) => Asked::Answer(answer),
+        Err(error) => {
+            log::warn!("{error}");
+            Asked::NoAnswer(error.to_string())
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Carrying out intents: claim, look, act, settle, one at a time. Whoever comes next finds what was not settled.
+use triage_core::pipeline::Output;
+use triage_core::{Action, Outcome};
+use triage_ledger::{Claim, ClaimRequest, Claimed, Ledger};
+
+use crate::ctx::Ctx;
+
+/// What a claim's lease has over the pass's own deadline, microseconds: a pass that is killed at its deadline has no
+/// longer than that.
+const LEASE_SLACK_US: i64 = 5_000_000;
+
+/// Which of the intents a pass carries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// All but the last step of a requeue, which has to wait for our own epilog's end.
+    AtOnce,
+    /// All.
+    All,
+}
+
+impl Take {
+    fn takes(self, action: &Action) -> bool {
+        self == Self::All || !matches!(action, Action::ClearBeginTime { .. })
+    }
+}
+
+/// Carries out the actions of this pass.
+pub fn out(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output, take: Take) {
+    for action in output.actions.iter().filter(|action| take.takes(action)) {
+        one(ctx, ledger, action);
+    }
+}
+
+/// Carries out what earlier passes left: intents nobody began, and those whose owner is gone.
+pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger) {
+    let waiting = match ledger.waiting_intents(ctx.now()) {
+        Ok(waiting) => waiting,
+        Err(error) => return log::error!("{error}"),
+    };
+    for intent in waiting {
+        if ctx.deadline.has_passed(ctx.clock) {
+            return;
+        }
+        one(ctx, ledger, &intent.action);
+    }
+}
+
+/// Carries out the intent under `action`'s key, if it is there to be taken.
+pub fn one(ctx: &Ctx<'_>, ledger: &mut Ledger, action: &Action) {
+    let key = action.key();
+    let me = ctx.me();
+    let left = i64::try_from(ctx.deadline.left(ctx.clock).as_micros()).unwrap_or(i64::MAX);
+    let claim = ledger.claim(&ClaimRequest {
+        key: &key,
+        now: ctx.now(),
+        me: &me,
+        lease_until: ctx.now().plus_micros(left).plus_micros(LEASE_SLACK_US),
+        alive: &|process| ctx.is_alive(process),
+    });
+    match claim {
+        Ok(Claim::Yours(claimed)) => settle(ctx, ledger, &claimed),
+        Ok(Claim::AlreadyDone { .. } | Claim::Held(_) | Claim::Gone) => {}
+        // Without an answer nothing may be done.
+        Err(error) => log::error!("{key}: {error}"),
+    }
+}
+
+fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed) {
+    let outcome = act(ctx, claimed);
+    log::info!("{}: {}", claimed.intent.action.key(), outcome.answer);
+    if let Err(error) = ledger.settle(claimed, &outcome, ctx.program) {
+        log::error!("{}: {error}; the next pass settles it", claimed.intent.action.key());
+    }
+}
+
+/// Every action of the executor re-reads the state it is about first, so one that was done before a crash is found
+/// done. An action that is too late is only looked at.
+fn act(ctx: &Ctx<'_>, claimed: &Claimed) -> Outcome {
+    let executor = crate::ask::executor(ctx);
+    if claimed.too_late {
+        return Outcome {
+            at: ctx.now(),
+            done: false,
+            retry: false,
+            answer: "too late: whoever began it did not say what came of it".to_owned(),
+        };
+    }
+    executor.execute(&claimed.intent.action, ctx.deadline)
+}

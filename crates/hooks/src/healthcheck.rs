@@ -1,0 +1,53 @@
+//! `triage-healthcheck`: all sources, NVML through the probe, what earlier passes left over, and the ledger's upkeep.
+use std::time::Duration;
+
+use triage_core::pipeline::Trigger;
+use triage_ledger::{Ledger, Limits};
+
+use crate::carry::{self, Take};
+use crate::ctx::Ctx;
+use crate::look::Look;
+use crate::pass::{self, Task};
+use crate::start::Hook;
+use crate::{open, overdue, spool};
+
+/// The hook.
+pub const HOOK: Hook = Hook { program: "triage-healthcheck", limit: |deadlines| deadlines.healthcheck, pass };
+
+/// Longest wait for another program that writes.
+const WAIT: Duration = Duration::from_secs(2);
+
+fn pass(ctx: &mut Ctx<'_>) -> u8 {
+    spool::make_folder(ctx);
+    let Some(mut ledger) = open::ledger(ctx, WAIT) else { return 0 };
+    spool::import(ctx, &mut ledger, None);
+    let task = Task {
+        trigger: Trigger::HealthCheck,
+        span: None,
+        look: &mut |ctx, loaded| {
+            let mut look = Look::default();
+            look.kernel_log(ctx, loaded);
+            look.probe(ctx);
+            look.observations.extend(overdue::take(ctx));
+            look
+        },
+    };
+    match pass::run(ctx, &mut ledger, task) {
+        Ok(output) => {
+            carry::out(ctx, &mut ledger, &output, Take::AtOnce);
+            carry::left_over(ctx, &mut ledger);
+        }
+        Err(error) => log::error!("{error}"),
+    }
+    upkeep(ctx, &mut ledger);
+    0
+}
+
+fn upkeep(ctx: &Ctx<'_>, ledger: &mut Ledger) {
+    let settings = &ctx.config.ledger;
+    let limits = Limits { days: settings.retain_days, bytes: u64::from(settings.max_mb) * 1_000_000 };
+    let budget = ctx.deadline.left(ctx.clock) / 2;
+    if let Err(error) = ledger.upkeep(&limits, ctx.now(), budget) {
+        log::error!("{error}");
+    }
+}

@@ -1,0 +1,26 @@
+//! Opening the ledger. Without it a hook does nothing that could be regretted: no intent, no action.
+use std::time::Duration;
+
+use triage_ledger::{Ledger, OpenOptions};
+
+use crate::ctx::Ctx;
+
+/// The ledger for a writer that has until the pass's deadline, but waits for other writers only so long.
+pub(crate) fn ledger(ctx: &mut Ctx<'_>, wait: Duration) -> Option<Ledger> {
+    let path = ctx.ledger_path();
+    let max_bytes = u64::from(ctx.config.ledger.max_mb).saturating_mul(1_000_000);
+    let wait = wait.min(ctx.deadline.left(ctx.clock));
+    let options = OpenOptions { max_bytes, ..OpenOptions::writer(wait, ctx.now()) };
+    match Ledger::open(&path, &options) {
+        Ok(ledger) => {
+            if let Some(aside) = &ledger.opened().set_aside {
+                log::error!("{}: was damaged and has been moved aside: {aside:?}", path.display());
+            }
+            Some(ledger)
+        }
+        Err(error) => {
+            log::error!("{error}; this pass leaves node and job alone");
+            None
+        }
+    }
+}

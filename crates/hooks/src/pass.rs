@@ -1,0 +1,178 @@
+//! One pass: load, look, step, ask, record, and only then carry out.
+//!
+//! ```text
+//! load ─► look ─► step ─► needs? ─► ask the controller ─► step again
+//!   ▲                       │ none
+//!   │                       ▼
+//!   └── stale ─────────── record: one transaction with every row and the intent of every action
+//!                           │
+//!                           ▼
+//!                        carry out: claim, act, settle, one intent at a time
+//! ```
+use triage_core::pipeline::{Asked, Input, Need, Output, Trigger, step};
+use triage_core::{Action, Intent, JobSpan, Stamp};
+use triage_ledger::{Batch, Ledger, Load, Loaded, NewIntent, Recorded};
+
+use crate::ask;
+use crate::ctx::Ctx;
+use crate::look::Look;
+
+/// How long ago a run may have left the node and still be told to a pass: late kernel lines belong to it.
+const LATELY_S: i64 = 3_600;
+
+/// How often a pass is begun anew because another program wrote meanwhile. Prolog, epilog and health check of one node
+/// meet; more than a few rounds means something else is wrong.
+const ROUNDS: u32 = 4;
+
+/// How often the controller's answers may lead to another question: peers, then the job.
+const QUESTIONS: u32 = 3;
+
+/// Why a pass did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum PassError {
+    /// The ledger refused. Without it nothing is done: the intent comes before the action.
+    #[error(transparent)]
+    Ledger(#[from] triage_ledger::Error),
+    /// Other programs wrote each time we were about to.
+    #[error("the ledger changed under us {ROUNDS} times: the pass is left to the next program")]
+    Contended,
+}
+
+/// What a pass is for.
+pub struct Task<'t> {
+    /// The program.
+    pub trigger: Trigger,
+    /// The run, for prolog and epilog.
+    pub span: Option<JobSpan>,
+    /// Looks at the sources; called once, with what the ledger knows of them.
+    pub look: &'t mut dyn FnMut(&Ctx<'_>, &Loaded) -> Look,
+}
+
+/// Runs the pass up to the record. The actions are in the ledger as intents then, and none is carried out yet.
+///
+/// # Errors
+/// When the ledger refuses.
+pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Output, PassError> {
+    let Task { trigger, span, look } = task;
+    let mut looked: Option<Look> = None;
+    for _ in 0..ROUNDS {
+        let now = ctx.now();
+        let load = Load { spans_since: now.plus_secs(-LATELY_S), run: span.as_ref().map(|span| &span.run) };
+        let loaded = ledger.load(&load)?;
+        let look = looked.get_or_insert_with(|| look(ctx, &loaded));
+        let output = decide(ctx, trigger, span.clone(), &loaded, look);
+        match record(ctx, ledger, span.as_ref(), &loaded, look, &output)? {
+            Recorded::Committed { .. } => {
+                ctx.notes.clear();
+                return Ok(output);
+            }
+            Recorded::Stale => {}
+        }
+    }
+    Err(PassError::Contended)
+}
+
+fn decide(ctx: &Ctx<'_>, trigger: Trigger, span: Option<JobSpan>, loaded: &Loaded, look: &Look) -> Output {
+    let mut input = Input {
+        now: ctx.now(),
+        node: ctx.node.clone(),
+        boot: ctx.boot.clone(),
+        trigger,
+        catalog: ctx.catalog(),
+        policy: &ctx.policy,
+        observations: look.observations.clone(),
+        cases: loaded.cases.clone(),
+        last_reading: loaded.last_reading.clone().map(|reading| (reading.boot, reading.reading)),
+        spans: loaded.spans.clone(),
+        span,
+        tasks: loaded.tasks.clone(),
+        run_events: loaded.run_events.clone(),
+        decided: loaded.decided.clone(),
+        peers: Asked::NotAsked,
+        job: Asked::NotAsked,
+        node_record: Asked::NotAsked,
+    };
+    let mut output = step(&input);
+    for _ in 0..QUESTIONS {
+        if output.needs.is_empty() {
+            break;
+        }
+        for need in &output.needs {
+            answer(ctx, &mut input, *need);
+        }
+        output = step(&input);
+    }
+    output
+}
+
+fn answer(ctx: &Ctx<'_>, input: &mut Input<'_>, need: Need) {
+    match (need, &input.span) {
+        (Need::Node, _) => input.node_record = ask::node(ctx),
+        (Need::Job, Some(span)) => input.job = ask::job(ctx, span),
+        (Need::Peers, Some(span)) => input.peers = ask::peers(ctx, span),
+        (Need::Job, None) => input.job = Asked::NoAnswer("no job in this pass".to_owned()),
+        (Need::Peers, None) => input.peers = Asked::NoAnswer("no job in this pass".to_owned()),
+    }
+}
+
+fn record(
+    ctx: &Ctx<'_>,
+    ledger: &mut Ledger,
+    span: Option<&JobSpan>,
+    loaded: &Loaded,
+    look: &Look,
+    output: &Output,
+) -> Result<Recorded, PassError> {
+    let now = ctx.now();
+    let synthetic = |action: &Action| {
+        output.decisions.iter().any(|decision| decision.id == *action.decision() && decision.synthetic)
+    };
+    let intents: Vec<NewIntent> = output
+        .actions
+        .iter()
+        .map(|action| NewIntent {
+            action: action.clone(),
+            expires: expiry(action, now),
+            synthetic: synthetic(action),
+        })
+        .collect();
+    let spans: &[JobSpan] = span.map_or(&[], std::slice::from_ref);
+    let batch = Batch {
+        based_on: Some(loaded.generation),
+        observations: &look.observations,
+        events: &output.events,
+        repeats: Some(&output.repeats),
+        cases: &output.cases,
+        verdicts: &output.verdicts,
+        decisions: &output.decisions,
+        intents: &intents,
+        spans,
+        cursors: &look.cursors,
+        sources: &look.sources,
+        reading: look.reading.as_ref(),
+        audit: &ctx.notes,
+        ..Batch::new(now, &ctx.node, &ctx.boot, ctx.program)
+    };
+    for decision in output.decisions.iter().filter(|decision| decision.intent != Intent::Note) {
+        log::info!("{} for {}: {} ({})", decision.intent, decision.subject, decision.why, held(decision));
+    }
+    Ok(ledger.record(&batch)?)
+}
+
+fn held(decision: &triage_core::Decision) -> String {
+    decision
+        .held_by()
+        .map_or_else(|| "wanted".to_owned(), |gate| format!("held by {}: {}", gate.name, gate.why))
+}
+
+/// After which an action makes no sense any more. A drain is wanted as long as its case is open, and wanted again by
+/// every pass; a finished job leaves slurmctld's memory after MinJobAge, by default 300 s.
+fn expiry(action: &Action, now: Stamp) -> Stamp {
+    now.plus_secs(match action {
+        Action::Drain { .. } | Action::Resume { .. } => 3_600,
+        Action::Publish { .. } => 600,
+        Action::Requeue { .. } => 300,
+        Action::ClearBeginTime { .. } => 900,
+        Action::RefuseJob { .. } => 60,
+    })
+}

@@ -1,0 +1,250 @@
+//! The sections of `triage.toml`, each key with its default and where the figure comes from.
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::values;
+
+/// The whole file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// Where things are.
+    pub paths: Paths,
+    /// How to talk to Slurm.
+    pub slurm: Slurm,
+    /// How long anything may take.
+    pub deadlines: Deadlines,
+    /// Where the kernel's messages are read.
+    pub kernel_log: KernelLog,
+    /// GPUs through NVML.
+    pub nvml: Nvml,
+    /// The node's database.
+    pub ledger: Ledger,
+    /// What the suite says about itself.
+    pub log: Log,
+}
+
+/// `[paths]`: absolute; `%n` stands for the node's name, as in slurm.conf.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Paths {
+    /// Folder of the ledger. Must be on a filesystem of this machine.
+    #[serde(deserialize_with = "values::path")]
+    pub state: PathBuf,
+    /// Folder of what a reboot may forget: the spool, pid files.
+    #[serde(deserialize_with = "values::path")]
+    pub run: PathBuf,
+    /// The policy file.
+    #[serde(deserialize_with = "values::path")]
+    pub policy: PathBuf,
+    /// Folder with the site's own catalogue files.
+    #[serde(deserialize_with = "values::path")]
+    pub catalog: PathBuf,
+    /// Folder of `triage-probe` and the other executables.
+    #[serde(deserialize_with = "values::path")]
+    pub libexec: PathBuf,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self {
+            state: "/var/lib/slurm-triage".into(),
+            run: "/run/slurm-triage".into(),
+            policy: "/etc/slurm-triage/policy.toml".into(),
+            catalog: "/etc/slurm-triage/catalog.d".into(),
+            libexec: "/usr/lib/slurm-triage".into(),
+        }
+    }
+}
+
+/// `[slurm]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Slurm {
+    /// `scontrol`, absolute: slurmd gives its hooks no `PATH`, and none would be trusted.
+    #[serde(deserialize_with = "values::path")]
+    pub scontrol: PathBuf,
+    /// `SLURM_CONF` for scontrol. Without it the hook's own `SLURM_CONF` is passed on, or scontrol's default holds.
+    #[serde(deserialize_with = "values::optional_path")]
+    pub conf: Option<PathBuf>,
+    /// `command_deadline_ms`: longest one scontrol may take. scontrol itself retries a controller that is away
+    /// without bound; an idle controller answers in about 10 ms (tried on 22.05).
+    #[serde(rename = "command_deadline_ms", deserialize_with = "values::millis")]
+    pub command_deadline: Duration,
+}
+
+impl Default for Slurm {
+    fn default() -> Self {
+        Self {
+            scontrol: "/usr/bin/scontrol".into(),
+            conf: None,
+            command_deadline: Duration::from_millis(3_000),
+        }
+    }
+}
+
+/// `[deadlines]`: after these a hook ends, whatever it waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Deadlines {
+    /// `prolog_ms`. slurmd delays the job's start by as much; Slurm's own limit is PrologEpilogTimeout, by default none.
+    #[serde(rename = "prolog_ms", deserialize_with = "values::millis")]
+    pub prolog: Duration,
+    /// `epilog_ms`. The node stays COMPLETING as long.
+    #[serde(rename = "epilog_ms", deserialize_with = "values::millis")]
+    pub epilog: Duration,
+    /// `healthcheck_ms`: below the 60 s after which slurmd kills HealthCheckProgram.
+    #[serde(rename = "healthcheck_ms", deserialize_with = "values::healthcheck_millis")]
+    pub healthcheck: Duration,
+    /// `probe_ms`: one sweep over all GPUs. A sick GPU blocks it in the kernel; then the hang is the finding.
+    #[serde(rename = "probe_ms", deserialize_with = "values::millis")]
+    pub probe: Duration,
+    /// `finisher_s`: how long the detached finisher of a requeue waits for the job's last epilog. Slurm clears the
+    /// begin time by itself about 121 s after that, so a later finisher has nothing left to do.
+    #[serde(rename = "finisher_s", deserialize_with = "values::seconds")]
+    pub finisher: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            prolog: Duration::from_millis(2_000),
+            epilog: Duration::from_millis(10_000),
+            healthcheck: Duration::from_millis(45_000),
+            probe: Duration::from_millis(20_000),
+            finisher: Duration::from_secs(600),
+        }
+    }
+}
+
+/// `[kernel_log]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct KernelLog {
+    /// Where the kernel's messages are read.
+    pub source: KernelLogSource,
+    /// The file, for `source = "file"`.
+    #[serde(deserialize_with = "values::path")]
+    pub path: PathBuf,
+    /// For tests and drills: also take `/dev/kmsg` records that a program wrote (another facility than kern), and mark
+    /// what comes of them as synthetic.
+    pub admit_user_facility: bool,
+    /// `max_kib`: most text one pass takes from the log, in KiB; the rest is left for the next pass. The kernel's own
+    /// buffer is 2048 KiB at most on common machines.
+    #[serde(rename = "max_kib", deserialize_with = "values::kib")]
+    pub max_bytes: usize,
+}
+
+impl Default for KernelLog {
+    fn default() -> Self {
+        Self {
+            source: KernelLogSource::Kmsg,
+            path: "/var/log/kern.log".into(),
+            admit_user_facility: false,
+            max_bytes: 8192 * 1024,
+        }
+    }
+}
+
+/// Where the kernel's messages are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelLogSource {
+    /// `/dev/kmsg`: complete, with sequence numbers, and a program cannot pose as the kernel.
+    Kmsg,
+    /// A file a log daemon writes.
+    File,
+}
+
+/// `[nvml]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Nvml {
+    /// Whether GPUs are looked at through NVML.
+    pub enabled: NvmlEnabled,
+    /// The library: a path, or a name for the dynamic linker.
+    #[serde(deserialize_with = "values::library")]
+    pub library: PathBuf,
+    /// Scenario file of the simulated NVML; of no meaning to the real one.
+    #[serde(deserialize_with = "values::optional_path")]
+    pub scenario: Option<PathBuf>,
+}
+
+impl Default for Nvml {
+    fn default() -> Self {
+        Self { enabled: NvmlEnabled::Auto, library: "libnvidia-ml.so.1".into(), scenario: None }
+    }
+}
+
+/// When the probe is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NvmlEnabled {
+    /// Where `/dev/nvidiactl` or the driver's folder in `/proc` exists, or a scenario is set.
+    Auto,
+    /// On every sweep.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// `[ledger]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    /// `retain_days`: rows older than this are pruned by the health check.
+    #[serde(deserialize_with = "values::days")]
+    pub retain_days: u32,
+    /// `max_mb`: size at which the oldest rows go early, in MB (10^6 bytes).
+    #[serde(deserialize_with = "values::megabytes")]
+    pub max_mb: u32,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { retain_days: 90, max_mb: 256 }
+    }
+}
+
+/// `[log]`: what the suite says about itself. slurmd takes it from standard error into its own log.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Log {
+    /// The least important message that is still written.
+    pub level: LogLevel,
+    /// Also to syslog (facility daemon).
+    pub syslog: bool,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { level: LogLevel::Info, syslog: false }
+    }
+}
+
+/// How important a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogLevel {
+    /// What failed.
+    Error,
+    /// What looks wrong.
+    Warn,
+    /// What was done.
+    Info,
+    /// How it was done.
+    Debug,
+}
+
+impl From<LogLevel> for log::LevelFilter {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Error => Self::Error,
+            LogLevel::Warn => Self::Warn,
+            LogLevel::Info => Self::Info,
+            LogLevel::Debug => Self::Debug,
+        }
+    }
+}

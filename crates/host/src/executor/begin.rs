@@ -1,0 +1,70 @@
+//! The last step of a requeue. Slurm gives a requeued job a begin time two minutes ahead once its last epilog has
+//! ended, and overwrites one that was set earlier (tried on 22.05). So this waits for that moment, asking at growing
+//! intervals.
+use std::time::Duration;
+
+use triage_core::{JobRecord, Outcome, RunId};
+
+use super::Executor;
+use super::requeue::named;
+use crate::clock::Deadline;
+use crate::slurm::{Refusal, ScontrolError};
+
+/// First and longest pause between two looks. The first looks come quickly, since most epilogs end within a second.
+const FIRST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(10);
+
+enum Step {
+    /// Not yet: look again later.
+    Wait,
+    /// Clear it now.
+    Clear,
+    /// There is nothing to do any more.
+    Over(String),
+}
+
+impl Executor<'_> {
+    pub(super) fn clear_begin_time(&self, run: &RunId, deadline: Deadline) -> Outcome {
+        let mut pause = FIRST;
+        loop {
+            match self.scontrol.job(run.job) {
+                Ok(job) => match next(run, &job) {
+                    Step::Over(why) => return self.done(why),
+                    Step::Clear => match self.scontrol.start_now(&named(run, &job).scontrol_name()) {
+                        Ok(()) => return self.done("begin time cleared"),
+                        Err(error) if !error.may_pass_later() => return self.failed(&error),
+                        Err(_) => {}
+                    },
+                    Step::Wait => {}
+                },
+                Err(ScontrolError::Refused { refusal: Refusal::NoSuchJob, .. }) => {
+                    return self.left_alone("slurmctld no longer knows the job");
+                }
+                Err(error) if !error.may_pass_later() => return self.failed(&error),
+                Err(_) => {}
+            }
+            if deadline.left(self.clock) <= pause {
+                return self.later("the job was not yet waiting for its begin time");
+            }
+            self.clock.sleep(pause);
+            pause = (pause * 3 / 2).min(LONGEST);
+        }
+    }
+}
+
+fn next(run: &RunId, job: &JobRecord) -> Step {
+    if job.restarts <= run.restart {
+        // The requeue itself may still be on its way.
+        return Step::Wait;
+    }
+    if job.completing {
+        return Step::Wait;
+    }
+    match (job.state.as_str(), job.reason.as_str()) {
+        ("PENDING", "BeginTime") => Step::Clear,
+        // Slurm has not looked at it yet; a moment later it says why it waits.
+        ("PENDING", "None") => Step::Wait,
+        ("PENDING", reason) => Step::Over(format!("waits for another reason: {reason}")),
+        (state, _) => Step::Over(format!("is {state} already")),
+    }
+}

@@ -1,0 +1,40 @@
+//! Taking a node out, and lifting our own drain.
+use triage_core::{CaseId, NodeName, Outcome, reason};
+
+use super::Executor;
+
+impl Executor<'_> {
+    pub(super) fn drain(&self, node: &NodeName, wanted: &str) -> Outcome {
+        let record = match self.scontrol.node(node) {
+            Ok(record) => record,
+            Err(error) => return self.failed(&error),
+        };
+        if record.is_out() && reason::is_ours(&record.reason) {
+            return self.done(format!("out already by our own drain: \"{}\"", record.reason));
+        }
+        if record.is_out() {
+            return self.left_alone(format!("out already for another reason, left alone: \"{}\"", record.reason));
+        }
+        match self.scontrol.drain(node, wanted) {
+            Ok(()) => self.done(format!("drained: \"{wanted}\"")),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    pub(super) fn resume(&self, node: &NodeName, case: &CaseId) -> Outcome {
+        let record = match self.scontrol.node(node) {
+            Ok(record) => record,
+            Err(error) => return self.failed(&error),
+        };
+        if !record.is_out() {
+            return self.done("in service already");
+        }
+        if reason::case_of(&record.reason).as_ref() != Some(case) {
+            return self.left_alone(format!("not our drain for this case, left alone: \"{}\"", record.reason));
+        }
+        match self.scontrol.resume(node) {
+            Ok(()) => self.done("resumed"),
+            Err(error) => self.failed(&error),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The one place with side effects on Slurm. Each action reads the state it is about right before it changes it, and
+//! finds an action that was done already done: by a pass that crashed, by another node, by a person.
+mod begin;
+mod drain;
+mod publish;
+mod requeue;
+
+use triage_core::{Action, Outcome};
+
+use crate::clock::{Clock, Deadline};
+use crate::slurm::{Scontrol, ScontrolError};
+
+/// Carries out actions.
+pub struct Executor<'a> {
+    /// Talks to the controller.
+    pub scontrol: Scontrol<'a>,
+    /// The clock.
+    pub clock: &'a dyn Clock,
+}
+
+impl Executor<'_> {
+    /// Carries out one action, or finds it done. Only [`Action::ClearBeginTime`] waits for something, and no longer
+    /// than until `deadline`.
+    pub fn execute(&self, action: &Action, deadline: Deadline) -> Outcome {
+        match action {
+            Action::Drain { node, reason, .. } => self.drain(node, reason),
+            Action::Resume { node, case, .. } => self.resume(node, case),
+            Action::Requeue { run, exclude, hold, .. } => self.requeue(run, exclude, *hold),
+            Action::ClearBeginTime { run, .. } => self.clear_begin_time(run, deadline),
+            Action::Publish { node, body, .. } => self.publish(node, body),
+            // The hook's exit code is the action; there is nothing else to do.
+            Action::RefuseJob { .. } => self.done("refused: exit 1"),
+        }
+    }
+
+    fn done(&self, answer: impl Into<String>) -> Outcome {
+        Outcome { at: self.clock.now(), done: true, retry: false, answer: answer.into() }
+    }
+
+    fn left_alone(&self, answer: impl Into<String>) -> Outcome {
+        Outcome { at: self.clock.now(), done: false, retry: false, answer: answer.into() }
+    }
+
+    fn later(&self, answer: impl Into<String>) -> Outcome {
+        Outcome { at: self.clock.now(), done: false, retry: true, answer: answer.into() }
+    }
+
+    fn failed(&self, error: &ScontrolError) -> Outcome {
+        let retry = error.may_pass_later();
+        Outcome { at: self.clock.now(), done: false, retry, answer: error.to_string() }
+    }
+}
