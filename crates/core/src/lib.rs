@@ -12,6 +12,7 @@ pub mod classify;
 mod decide;
 pub mod detectors;
 pub mod flight;
+pub mod joblog;
 mod judge;
 pub mod model;
 pub mod peer;

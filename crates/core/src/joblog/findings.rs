@@ -1,0 +1,101 @@
+//! The first line of each meaning and origin; the rest is counted.
+use std::collections::HashMap;
+
+use crate::attribute::OutputEvent;
+
+/// Most findings kept of one job: 512 ranks with forty meanings each.
+const MOST: usize = 20_480;
+
+/// Most findings of one code, so that a flood of one meaning leaves room for others.
+const MOST_OF_ONE_CODE: usize = 4096;
+
+/// Findings with the same key are one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) code: String,
+    pub(super) file: u32,
+    pub(super) task: Option<u32>,
+    pub(super) rank: Option<u32>,
+    pub(super) host: Option<String>,
+    pub(super) pid: Option<u32>,
+}
+
+/// All findings so far.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    list: Vec<OutputEvent>,
+    by_key: HashMap<Key, usize>,
+    of_code: HashMap<String, usize>,
+    /// Findings that the job may yet survive: no progress was reported after them so far.
+    pending: Vec<usize>,
+    /// Findings for which no later time is known yet.
+    undated: Vec<usize>,
+}
+
+impl Findings {
+    /// Adds a line: a new finding, or one more of its kind.
+    pub(super) fn add(&mut self, key: Key, make: impl FnOnce() -> OutputEvent) {
+        if let Some(known) = self.by_key.get(&key).and_then(|at| self.list.get_mut(*at)) {
+            known.count += 1;
+            if !known.survived {
+                return;
+            }
+        }
+        let of_code = self.of_code.entry(key.code.clone()).or_default();
+        if self.list.len() >= MOST || *of_code >= MOST_OF_ONE_CODE {
+            if let Some(last) = self.list.iter_mut().rev().find(|seen| seen.code() == key.code) {
+                last.count += 1;
+            }
+            return;
+        }
+        *of_code += 1;
+        let at = self.list.len();
+        let found = make();
+        if found.time.before.is_none() && found.time.own.is_none() && self.undated.len() < MOST_OF_ONE_CODE {
+            self.undated.push(at);
+        }
+        self.list.push(found);
+        self.by_key.insert(key, at);
+        self.pending.push(at);
+    }
+
+    /// Whether a finding waits for news of whether the job went on.
+    pub(super) fn any_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Whether a finding waits for a later time.
+    pub(super) fn any_undated(&self) -> bool {
+        !self.undated.is_empty()
+    }
+
+    /// The job went on: what was found so far did not end it.
+    pub(super) fn survived(&mut self) {
+        for at in self.pending.drain(..) {
+            if let Some(found) = self.list.get_mut(at) {
+                found.survived = true;
+            }
+        }
+    }
+
+    /// A line with a time was read: what was found before it is not newer.
+    pub(super) fn dated(&mut self, stamp: crate::Stamp) {
+        for at in self.undated.drain(..) {
+            if let Some(found) = self.list.get_mut(at) {
+                found.time.before = Some(stamp);
+            }
+        }
+    }
+
+    /// The file ends: what it holds is decided.
+    pub(super) fn end_of_file(&mut self) {
+        self.pending.clear();
+        self.undated.clear();
+    }
+
+    /// What was found, in order of file and place.
+    pub(super) fn finish(mut self) -> Vec<OutputEvent> {
+        self.list.sort_by_key(|seen| (seen.file, seen.place));
+        self.list
+    }
+}

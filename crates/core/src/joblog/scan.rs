@@ -1,0 +1,322 @@
+//! One pass over a job's output.
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::findings::{Findings, Key};
+use super::gate::Gate;
+use super::prefix::{self, Peeled};
+use super::stamp::Calendar;
+use super::trace::{Blocks, Row, Step};
+use crate::attribute::{LineTime, OutputEvent};
+use crate::catalog::{Catalog, Origin};
+use crate::classify::{LINE_CAP, Meaning};
+use crate::{BootId, Code, Event, EventId, NodeName, Provenance, Resource, Role, SourceKind, Stamp};
+
+/// So many progress reports after a finding, and it did not end the job. Ranks that wait for a dead one still print a
+/// line or two that were under way.
+const WENT_ON: u32 = 5;
+
+/// How far back a time is looked for before a line that has none, bytes.
+const LOOK_BACK: usize = 64 * 1024;
+
+/// Most lines looked at for a time, one way.
+const LOOK_BACK_LINES: usize = 64;
+
+/// What the lines of a job are read against.
+#[derive(Debug, Clone, Default)]
+pub struct Hints {
+    /// The days the job ran.
+    pub calendar: Calendar,
+    /// The node that events are booked on until attribution finds the right one: the batch host.
+    pub node: NodeName,
+    /// Its boot.
+    pub boot: BootId,
+}
+
+/// Reads a job's output, file after file, piece after piece.
+pub struct Scanner<'c> {
+    catalog: &'c Catalog,
+    hints: Hints,
+    findings: Findings,
+    blocks: Blocks,
+    file: u32,
+    stream: String,
+    /// The last time read in this file.
+    last_stamp: Option<Stamp>,
+    /// Progress reports since the last finding.
+    progress: u32,
+}
+
+impl<'c> Scanner<'c> {
+    /// A scanner that found nothing yet.
+    pub fn new(catalog: &'c Catalog, hints: Hints) -> Self {
+        Self {
+            catalog,
+            hints,
+            findings: Findings::default(),
+            blocks: Blocks::default(),
+            file: 0,
+            stream: String::new(),
+            last_stamp: None,
+            progress: 0,
+        }
+    }
+
+    /// The next file begins. `name` is what events call it.
+    pub fn begin(&mut self, name: &str) {
+        self.end_of_file();
+        self.file += 1;
+        name.clone_into(&mut self.stream);
+        self.last_stamp = None;
+    }
+
+    /// A piece of the file was left out: what came before it is long past.
+    pub fn gap(&mut self) {
+        self.blocks.clear();
+        self.findings.survived();
+        self.findings.end_of_file();
+        self.last_stamp = None;
+        self.progress = 0;
+    }
+
+    /// Reads a piece that begins at a line's beginning and ends at a line's end. `offset` is its place in the file.
+    pub fn feed(&mut self, piece: &[u8], offset: u64) {
+        let mut gate = Gate::new(piece);
+        let mut from = 0;
+        while from < piece.len() {
+            let at = if self.every_line() { Some(from) } else { gate.next(from) };
+            let Some(at) = at else { break };
+            let start = piece[from..at].iter().rposition(|b| is_end(*b)).map_or(from, |back| from + back + 1);
+            let end = piece[at..].iter().position(|b| is_end(*b)).map_or(piece.len(), |ahead| at + ahead);
+            let candidate = gate.next(start).is_some_and(|hit| hit < end);
+            self.line(piece, start, end, candidate, offset);
+            from = end + 1;
+        }
+    }
+
+    /// What was found.
+    pub fn finish(mut self) -> Vec<OutputEvent> {
+        self.end_of_file();
+        self.findings.finish()
+    }
+
+    fn end_of_file(&mut self) {
+        self.blocks.clear();
+        self.findings.end_of_file();
+        self.progress = 0;
+    }
+
+    /// Whether lines without news matter too: they may belong to a block, tell a time, or show that the job went on.
+    fn every_line(&self) -> bool {
+        self.blocks.any() || self.findings.any_pending() || self.findings.any_undated()
+    }
+
+    fn line(&mut self, piece: &[u8], start: usize, end: usize, candidate: bool, offset: u64) {
+        let whole = &piece[start..end];
+        let whole = prefix::without_escapes(whole.get(..LINE_CAP).unwrap_or(whole));
+        let peeled = prefix::peel(&whole);
+        if let Some(at) = peeled.at(&self.hints.calendar) {
+            self.last_stamp = Some(at);
+            self.findings.dated(at);
+        }
+        let step = if candidate || self.blocks.any() { self.blocks.line(&peeled) } else { Step::Outside };
+        let place = offset.saturating_add(start as u64);
+        match step {
+            Step::Inside => return,
+            Step::FirstFailure(row) => return self.first_failure(&peeled, &row, place),
+            Step::Exception | Step::Outside => {}
+        }
+        let in_traceback = step == Step::Exception;
+        if candidate || in_traceback {
+            let meaning = read(self.catalog, &peeled, in_traceback);
+            if let Some(meaning) = meaning.filter(|meaning| meaning.role != Role::Noise) {
+                let after = self.last_stamp.or_else(|| self.look_back(piece, start));
+                self.found(&peeled, meaning, place, after);
+                return;
+            }
+        }
+        self.count_progress(peeled.text);
+    }
+
+    fn count_progress(&mut self, text: &[u8]) {
+        if self.findings.any_pending() && is_progress(text) {
+            self.progress += 1;
+            if self.progress >= WENT_ON {
+                self.findings.survived();
+                self.progress = 0;
+            }
+        }
+    }
+
+    /// The nearest time before a line, so that a line without one can still be placed.
+    fn look_back(&self, piece: &[u8], start: usize) -> Option<Stamp> {
+        let from = start.saturating_sub(LOOK_BACK);
+        let before = piece.get(from..start)?;
+        before
+            .rsplit(|b| is_end(*b))
+            .take(LOOK_BACK_LINES)
+            .find_map(|line| prefix::peel(line.get(..512).unwrap_or(line)).at(&self.hints.calendar))
+    }
+
+    fn found(&mut self, peeled: &Peeled<'_>, meaning: Meaning, place: u64, after: Option<Stamp>) {
+        let own = peeled.at(&self.hints.calendar).or_else(|| stamp_within(&meaning, &self.hints.calendar));
+        let host = peeled.host.map(|host| String::from_utf8_lossy(host).into_owned());
+        let rank = peeled.rank.or(peeled.group_rank);
+        let key = Key {
+            code: meaning.code.to_string(),
+            file: self.file,
+            task: peeled.task,
+            rank,
+            host: host.clone(),
+            pid: peeled.pid,
+        };
+        if after.is_some() {
+            self.last_stamp = after.max(self.last_stamp);
+        }
+        self.progress = 0;
+        let text = String::from_utf8_lossy(peeled.text).into_owned();
+        let event = event(&self.hints, &self.stream, place, own.or(after), meaning, text);
+        let (task, pid, gpu, file) = (peeled.task, peeled.pid, peeled.gpu, self.file);
+        let time = LineTime { own, after, before: None };
+        self.findings.add(key, || OutputEvent {
+            event,
+            time,
+            rank,
+            task,
+            host,
+            pid,
+            gpu,
+            file,
+            place,
+            count: 1,
+            survived: false,
+        });
+    }
+
+    fn first_failure(&mut self, peeled: &Peeled<'_>, row: &Row, place: u64) {
+        let Some(meaning) = first_failure_meaning(self.catalog, row) else { return };
+        let text = format!(
+            "torchrun saw rank {} fail first on {} with exit code {}",
+            row.rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string()),
+            row.host,
+            row.exitcode.unwrap_or_default()
+        );
+        let told =
+            Peeled { text: text.as_bytes(), rank: row.rank, host: Some(row.host.as_bytes()), ..*peeled };
+        let own = super::stamp::iso(&mut super::stamp::Bytes(row.time.as_bytes()))
+            .and_then(|reading| reading.at(&self.hints.calendar));
+        let after = own.or(self.last_stamp);
+        self.found(&told, meaning, place, after);
+    }
+}
+
+/// What one line of a job's output means, prefixes and all; `None` for a line without meaning.
+pub fn read_line(catalog: &Catalog, line: &[u8]) -> Option<Meaning> {
+    let line: Cow<'_, [u8]> = prefix::without_escapes(line.get(..LINE_CAP).unwrap_or(line));
+    read(catalog, &prefix::peel(&line), false)
+}
+
+/// An exception that no family knows by name is one all the same when a traceback ends with it.
+fn read(catalog: &Catalog, peeled: &Peeled<'_>, ends_traceback: bool) -> Option<Meaning> {
+    let mut meaning = catalog.read(Origin::Job, peeled.text);
+    if meaning.is_none() && ends_traceback {
+        meaning = by_code(catalog, "python.exception");
+        if let Some(meaning) = &mut meaning {
+            let name = peeled.text.split(|b| *b == b':').next().unwrap_or_default();
+            let name: String = String::from_utf8_lossy(name).chars().take(200).collect();
+            meaning.fields.insert("exception".to_owned(), name);
+        }
+    }
+    let mut meaning = meaning?;
+    if ends_traceback {
+        meaning.fields.insert("traceback".to_owned(), "yes".to_owned());
+    }
+    Some(meaning)
+}
+
+fn by_code(catalog: &Catalog, code: &str) -> Option<Meaning> {
+    let entry = catalog.entry(code)?;
+    Some(Meaning {
+        family: String::new(),
+        code: Code::from(code),
+        class: entry.class,
+        role: entry.role,
+        action: entry.action,
+        confidence: entry.confidence,
+        clears: entry.clears,
+        resource: Resource::Job,
+        fields: BTreeMap::new(),
+    })
+}
+
+fn first_failure_meaning(catalog: &Catalog, row: &Row) -> Option<Meaning> {
+    let mut meaning = by_code(catalog, "torch.elastic_root")?;
+    meaning.fields.insert("host".to_owned(), row.host.clone());
+    if let Some(code) = row.exitcode {
+        meaning.fields.insert("exitcode".to_owned(), code.to_string());
+    }
+    Some(meaning)
+}
+
+/// slurmstepd writes its time into the text.
+fn stamp_within(meaning: &Meaning, calendar: &Calendar) -> Option<Stamp> {
+    let text = meaning.fields.get("at")?;
+    super::stamp::iso(&mut super::stamp::Bytes(text.as_bytes()))?.at(calendar)
+}
+
+fn event(
+    hints: &Hints,
+    stream: &str,
+    place: u64,
+    at: Option<Stamp>,
+    meaning: Meaning,
+    text: String,
+) -> Event {
+    let source = SourceKind::JobOutput;
+    Event {
+        id: EventId::of(&hints.node, &hints.boot, source.word(), stream, place, meaning.code.as_str()),
+        code: meaning.code,
+        at: at.unwrap_or(hints.calendar.start),
+        node: hints.node.clone(),
+        boot: hints.boot.clone(),
+        source,
+        stream: stream.to_owned(),
+        cursor: place,
+        provenance: Provenance::User,
+        synthetic: false,
+        class: meaning.class,
+        role: meaning.role,
+        advice: meaning.action,
+        confidence: meaning.confidence,
+        clears: meaning.clears,
+        resource: meaning.resource,
+        fields: meaning.fields,
+        text,
+    }
+}
+
+/// Progress bars end their lines with a carriage return.
+const fn is_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// Whether the line reports progress: a step or an iteration with its number, a loss, a rate.
+fn is_progress(text: &[u8]) -> bool {
+    const SIGNS: [&[u8]; 12] = [
+        b"iteration ",
+        b"it/s",
+        b"s/it",
+        b"loss",
+        b"step ",
+        b"step=",
+        b"step:",
+        b"Step ",
+        b"Epoch ",
+        b"epoch ",
+        b"samples/s",
+        b"tok/s",
+    ];
+    let text = text.get(..512).unwrap_or(text);
+    text.iter().any(u8::is_ascii_digit)
+        && SIGNS.iter().any(|sign| text.windows(sign.len()).any(|w| w == *sign))
+}
