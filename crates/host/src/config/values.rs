@@ -55,7 +55,9 @@ pub(super) fn optional_path<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Pa
     match text.as_str() {
         "" => Ok(None),
         _ if text.starts_with('/') => Ok(Some(text.into())),
-        _ => Err(D::Error::custom(format!("\"{text}\" is not absolute: begin the path with /, or leave it empty"))),
+        _ => Err(D::Error::custom(format!(
+            "\"{text}\" is not absolute: begin the path with /, or leave it empty"
+        ))),
     }
 }
 

@@ -13,7 +13,8 @@ impl Executor<'_> {
             return self.done(format!("out already by our own drain: \"{}\"", record.reason));
         }
         if record.is_out() {
-            return self.left_alone(format!("out already for another reason, left alone: \"{}\"", record.reason));
+            return self
+                .left_alone(format!("out already for another reason, left alone: \"{}\"", record.reason));
         }
         match self.scontrol.drain(node, wanted) {
             Ok(()) => self.done(format!("drained: \"{wanted}\"")),
@@ -30,7 +31,8 @@ impl Executor<'_> {
             return self.done("in service already");
         }
         if reason::case_of(&record.reason).as_ref() != Some(case) {
-            return self.left_alone(format!("not our drain for this case, left alone: \"{}\"", record.reason));
+            return self
+                .left_alone(format!("not our drain for this case, left alone: \"{}\"", record.reason));
         }
         match self.scontrol.resume(node) {
             Ok(()) => self.done("resumed"),

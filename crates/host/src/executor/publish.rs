@@ -34,7 +34,8 @@ fn with(extra: &str, body: &str) -> Result<Option<String>, String> {
     if body.is_empty() {
         object.remove(peer::KEY);
     } else {
-        let body: Value = serde_json::from_str(body).map_err(|error| format!("our own word is no JSON: {error}"))?;
+        let body: Value =
+            serde_json::from_str(body).map_err(|error| format!("our own word is no JSON: {error}"))?;
         object.insert(peer::KEY.to_owned(), body);
     }
     if object == before {

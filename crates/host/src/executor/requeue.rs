@@ -36,7 +36,9 @@ impl Executor<'_> {
         }
         match self.scontrol.exclude(name, &nodes) {
             Ok(()) => self.done(format!("{what} as {name}; kept off {}", list(&nodes))),
-            Err(error) => self.done(format!("{what} as {name}; could not be kept off {}: {error}", list(exclude))),
+            Err(error) => {
+                self.done(format!("{what} as {name}; could not be kept off {}: {error}", list(exclude)))
+            }
         }
     }
 }

@@ -48,7 +48,8 @@ pub(super) fn on_its_own(command: &mut process::Command) {
 fn close_on_exec() {
     let first: libc::c_uint = 3;
     // SAFETY: takes numbers, touches the descriptor table only.
-    let done = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    let done =
+        unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if done == 0 {
         return;
     }

@@ -43,7 +43,12 @@ impl Runner for SystemRunner {
             running.forget_pid();
         }
         let stdout = std::mem::take(&mut running.stdout.kept);
-        Err(RunError::Deadline { program: command.program.clone(), deadline: command.deadline, stuck, stdout })
+        Err(RunError::Deadline {
+            program: command.program.clone(),
+            deadline: command.deadline,
+            stuck,
+            stdout,
+        })
     }
 }
 
@@ -110,7 +115,10 @@ impl<'a> Running<'a> {
     /// Whether the child has ended. It is not reaped yet, so that its process group cannot become another's.
     fn has_ended(&self) -> bool {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        !matches!(waitid(Id::Pid(self.pid), flags), Ok(WaitStatus::StillAlive) | Err(nix::errno::Errno::EINTR))
+        !matches!(
+            waitid(Id::Pid(self.pid), flags),
+            Ok(WaitStatus::StillAlive) | Err(nix::errno::Errno::EINTR)
+        )
     }
 
     /// Ends what the child left in its process group and takes its status.
@@ -141,7 +149,8 @@ impl<'a> Running<'a> {
         let pid = self.pid.as_raw().unsigned_abs();
         let Some(stat) = Root::default().process(pid) else { return };
         let new = path.with_extension("new");
-        let written = fs::write(&new, format!("{pid} {}\n", stat.start_ticks)).and_then(|()| fs::rename(&new, path));
+        let written =
+            fs::write(&new, format!("{pid} {}\n", stat.start_ticks)).and_then(|()| fs::rename(&new, path));
         if let Err(error) = written {
             log::warn!("{}: pid of {} not kept: {error}", path.display(), self.command.program.display());
         }

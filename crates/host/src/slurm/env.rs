@@ -79,7 +79,8 @@ impl HookEnv {
         if !node.is_safe() {
             return Err(bad("SLURMD_NODENAME", node.as_str(), "node name"));
         }
-        let job = get("SLURM_JOB_ID").or_else(|| get("SLURM_JOBID")).ok_or(EnvError::Missing("SLURM_JOB_ID"))?;
+        let job =
+            get("SLURM_JOB_ID").or_else(|| get("SLURM_JOBID")).ok_or(EnvError::Missing("SLURM_JOB_ID"))?;
         let job = job.parse().map_err(|_| bad("SLURM_JOB_ID", job, "job id"))?;
         let list = get("SLURM_JOB_NODELIST").or_else(|| get("SLURM_NODELIST"));
         Ok(Self {

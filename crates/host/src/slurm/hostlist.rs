@@ -83,7 +83,8 @@ fn numbers(ranges: &str) -> Result<Vec<String>, Option<HostlistError>> {
     let mut all = Vec::new();
     for range in ranges.split(',') {
         let (low, high) = range.split_once('-').unwrap_or((range, range));
-        let digits = |text: &str| !text.is_empty() && text.len() <= 9 && text.bytes().all(|b| b.is_ascii_digit());
+        let digits =
+            |text: &str| !text.is_empty() && text.len() <= 9 && text.bytes().all(|b| b.is_ascii_digit());
         if !digits(low) || !digits(high) {
             return Err(None);
         }
@@ -126,7 +127,8 @@ mod tests {
 
     #[test]
     fn what_is_no_list_is_refused() {
-        for bad in ["n[1-", "n]1[", "n[3-1]", "n[a-b]", "n[]", ",", "a,,b", "n[1-2", "../x", "n 1", "n[1-2]]"] {
+        for bad in ["n[1-", "n]1[", "n[3-1]", "n[a-b]", "n[]", ",", "a,,b", "n[1-2", "../x", "n 1", "n[1-2]]"]
+        {
             assert!(expand(bad).is_err(), "{bad}");
         }
     }

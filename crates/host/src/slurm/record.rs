@@ -14,7 +14,9 @@ pub fn fields(line: &str) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
     for (index, (start, name_end)) in starts.iter().enumerate() {
         let end = starts.get(index + 1).map_or(line.len(), |(next, _)| *next);
-        let (Some(name), Some(value)) = (line.get(*start..*name_end), line.get(name_end + 1..end)) else { continue };
+        let (Some(name), Some(value)) = (line.get(*start..*name_end), line.get(name_end + 1..end)) else {
+            continue;
+        };
         fields.entry(name.to_owned()).or_insert_with(|| value.trim_end().to_owned());
     }
     fields
@@ -32,7 +34,9 @@ fn field_starts(line: &str) -> Vec<(usize, usize)> {
             b'=' => {
                 let name = bytes.get(word..at).unwrap_or_default();
                 let is_name = name.first().is_some_and(u8::is_ascii_uppercase)
-                    && name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'/' | b'%'));
+                    && name
+                        .iter()
+                        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'/' | b'%'));
                 if is_name && starts.last().is_none_or(|(start, _)| *start < word) {
                     starts.push((word, at));
                 }
@@ -90,7 +94,10 @@ pub fn node(line: &str) -> Option<NodeRecord> {
     let name = fields.get("NodeName").filter(|name| !name.is_empty())?;
     Some(NodeRecord {
         node: NodeName::new(name.as_str()),
-        state: get("State").split('+').map(|s| s.trim_end_matches(['*', '$', '@', '#', '~', '!', '%', '^', '-']).to_owned()).collect(),
+        state: get("State")
+            .split('+')
+            .map(|s| s.trim_end_matches(['*', '$', '@', '#', '~', '!', '%', '^', '-']).to_owned())
+            .collect(),
         reason: reason(get("Reason")),
         extra: get("Extra").to_owned(),
     })

@@ -42,7 +42,9 @@ pub(super) fn read_new(
             0
         }
         Place::Truncated => {
-            taken.lost.push(Lost::Unknown(format!("{name} was truncated; what it held after the last look is lost")));
+            taken.lost.push(Lost::Unknown(format!(
+                "{name} was truncated; what it held after the last look is lost"
+            )));
             0
         }
     };
@@ -82,7 +84,8 @@ fn rest_of_rotated(
     buffer: &mut Vec<u8>,
     lines: &mut Vec<Entry>,
 ) -> Option<Lost> {
-    let gone = || Some(Lost::Unknown(format!("{} was rotated; the end of the old file was not found", old.path)));
+    let gone =
+        || Some(Lost::Unknown(format!("{} was rotated; the end of the old file was not found", old.path)));
     let mut name = path.as_os_str().to_owned();
     name.push(".1");
     let Ok(mut rotated) = Opened::open(Path::new(&name)) else { return gone() };
@@ -114,7 +117,8 @@ impl Taken {
         opened.file.seek(SeekFrom::Start(from))?;
         Read::by_ref(&mut opened.file).take(room as u64).read_to_end(&mut bytes)?;
         let generation = opened.generation.unwrap_or(0);
-        let mut start = if cut { bytes.iter().position(|b| *b == b'\n').map_or(bytes.len(), |at| at + 1) } else { 0 };
+        let mut start =
+            if cut { bytes.iter().position(|b| *b == b'\n').map_or(bytes.len(), |at| at + 1) } else { 0 };
         while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
             let (length, next) = match rest.iter().take(LINE_MAX).position(|b| *b == b'\n') {
                 Some(at) => (at, at + 1),

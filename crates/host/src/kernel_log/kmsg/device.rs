@@ -25,7 +25,8 @@ impl Kmsg {
     pub(super) fn open(path: &Path) -> Result<Self, KernelLogError> {
         let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path);
         let file = opened.map_err(|source| KernelLogError::Open { path: path.to_owned(), source })?;
-        let kind = file.metadata().map_err(|source| KernelLogError::Open { path: path.to_owned(), source })?;
+        let kind =
+            file.metadata().map_err(|source| KernelLogError::Open { path: path.to_owned(), source })?;
         if !kind.file_type().is_char_device() {
             return Err(KernelLogError::Kind {
                 path: path.to_owned(),

@@ -25,7 +25,8 @@ pub(super) fn read_new(
 ) -> Result<KernelRead, KernelLogError> {
     let mut device = device::Kmsg::open(path)?;
     let walk = walk::Walk { boot, admit_user, cursor, limits, clock };
-    walk.run(&mut device).map_err(|error| KernelLogError::Read { path: path.to_owned(), source: error.into() })
+    walk.run(&mut device)
+        .map_err(|error| KernelLogError::Read { path: path.to_owned(), source: error.into() })
 }
 
 #[cfg(test)]

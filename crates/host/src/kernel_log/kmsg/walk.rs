@@ -64,7 +64,9 @@ impl Walk<'_> {
             records.rewind()?;
             times.since = None;
             found = self.walk(records, None, &times)?;
-            found.lost.push(Lost::Unknown(format!("the kernel log ends before record {seen}, which was read earlier")));
+            found.lost.push(Lost::Unknown(format!(
+                "the kernel log ends before record {seen}, which was read earlier"
+            )));
         }
         let next = found.next.or(if found.more { wanted } else { found.skipped }).unwrap_or(0);
         let read_at = if found.more { times.since.unwrap_or(times.booted) } else { now };
@@ -128,7 +130,8 @@ impl Walk<'_> {
     }
 
     fn is_late(&self, count: u64) -> bool {
-        count.is_multiple_of(CLOCK_EVERY) && self.limits.until.is_some_and(|until| until.has_passed(self.clock))
+        count.is_multiple_of(CLOCK_EVERY)
+            && self.limits.until.is_some_and(|until| until.has_passed(self.clock))
     }
 }
 

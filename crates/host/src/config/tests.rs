@@ -1,0 +1,175 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use proptest::prelude::*;
+use triage_core::NodeName;
+
+use super::*;
+
+const SHIPPED: &str = include_str!("../../../../etc/triage.toml");
+
+fn parse(text: &str) -> Result<Loaded, String> {
+    Config::parse(text, Path::new("triage.toml")).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_shipped_file_says_the_defaults() {
+    let loaded = parse(SHIPPED).unwrap();
+    assert_eq!(loaded.config, Config::default());
+    assert_eq!(loaded.warnings, []);
+}
+
+/// A default that changed in the code alone is seen by the test above; a key that was added in the code alone by this.
+#[test]
+fn the_shipped_file_and_the_document_show_every_key() {
+    let document = include_str!("../../../../docs/configuration.md");
+    // The type's own debug form names every field; those that are renamed in the file carry a unit there.
+    let renamed = [
+        ("command_deadline", "command_deadline_ms"),
+        ("prolog", "prolog_ms"),
+        ("epilog", "epilog_ms"),
+        ("healthcheck", "healthcheck_ms"),
+        ("probe", "probe_ms"),
+        ("finisher", "finisher_s"),
+        ("max_bytes", "max_kib"),
+    ];
+    let debug = format!("{:#?}", Config::default());
+    let fields = debug.lines().filter_map(|line| line.strip_prefix("        ")?.split_once(": "));
+    let keys = fields
+        .map(|(field, _)| renamed.iter().find(|(name, _)| *name == field).map_or(field, |(_, key)| *key));
+    let keys: Vec<&str> = keys.filter(|key| !key.starts_with(' ')).collect();
+    assert_eq!(keys.len(), 24, "{keys:?}");
+    for key in keys {
+        assert!(
+            SHIPPED.lines().any(|line| line.starts_with(&format!("{key} = "))),
+            "etc/triage.toml lacks {key}"
+        );
+        assert!(document.contains(&format!("`{key}`")), "docs/configuration.md lacks {key}");
+    }
+}
+
+#[test]
+fn an_empty_file_is_the_defaults() {
+    assert_eq!(parse("").unwrap().config, Config::default());
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_with_its_line_and_the_rest_holds() {
+    let loaded =
+        parse("[deadlines]\nprolog_ms = 500\nprologue_ms = 1\n\n[later.section]\nkey = [1, 2]\n").unwrap();
+    assert_eq!(loaded.config.deadlines.prolog.as_millis(), 500);
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(
+        warnings[0]
+            .starts_with("triage.toml:3:1: unknown key deadlines.prologue_ms is ignored: check its spelling")
+    );
+    assert!(warnings[1].starts_with("triage.toml:5:2: unknown key later is ignored"), "{}", warnings[1]);
+}
+
+#[test]
+fn a_wrong_value_is_an_error_with_place_key_and_remedy() {
+    for (text, expected) in [
+        (
+            "[deadlines]\nprolog_ms = \"2s\"\n",
+            "triage.toml:2:13: deadlines.prolog_ms: invalid type: string \"2s\", expected u64: write a whole number without quotes",
+        ),
+        (
+            "# é\n[deadlines]\n  healthcheck_ms = 60000\n",
+            "triage.toml:3:20: deadlines.healthcheck_ms: 60000 is out of bounds: write 1 to 58000",
+        ),
+        (
+            "[deadlines]\nprolog_ms = -1\n",
+            "triage.toml:2:13: deadlines.prolog_ms: invalid value: integer `-1`",
+        ),
+        ("[deadlines]\nprolog_ms = 0\n", "triage.toml:2:13: deadlines.prolog_ms: 0 is out of bounds"),
+        (
+            "[paths]\nstate = \"var/lib\"\n",
+            "triage.toml:2:9: paths.state: \"var/lib\" is not absolute: begin the path with /",
+        ),
+        (
+            "paths.state = 7\n",
+            "triage.toml:1:15: paths.state: invalid type: integer `7`, expected a string: put the value in quotes",
+        ),
+        (
+            "[kernel_log]\nsource = \"journal\"\n",
+            "triage.toml:2:10: kernel_log.source: unknown variant `journal`, expected `kmsg` or `file`",
+        ),
+        ("[kernel_log]\nadmit_user_facility = \"no\"\n", "write true or false, without quotes"),
+        (
+            "[nvml]\nlibrary = \"../libnvidia-ml.so\"\n",
+            "triage.toml:2:11: nvml.library: \"../libnvidia-ml.so\" names no library",
+        ),
+        ("ledger = 3\n", "triage.toml:1:10: ledger: invalid type: integer `3`"),
+        ("[paths]\nstate = \"/a\n", "triage.toml:2:"),
+        ("[paths]\nstate = \"/a\"\nstate = \"/b\"\n", "triage.toml:3:1: duplicate key"),
+        ("[paths]\nstate = \"/a\\u0000b\"\n", "control character"),
+    ] {
+        let error = parse(text).unwrap_err();
+        assert!(error.contains(expected), "for {text:?}\n  got: {error}\n  not: {expected}");
+    }
+}
+
+#[test]
+fn percent_n_becomes_the_node_in_every_path() {
+    let text = "[paths]\nstate = \"/s/%n\"\nrun = \"/r/%n/%n\"\npolicy = \"/p/%n\"\ncatalog = \"/c/%n\"\nlibexec = \"/l/%n\"\n\
+        [slurm]\nscontrol = \"/b/%n\"\nconf = \"/e/%n\"\n[kernel_log]\npath = \"/k/%n\"\n[nvml]\nlibrary = \"/n/%n\"\nscenario = \"/x/%n\"\n";
+    let config = parse(text).unwrap().config.for_node(&NodeName::from("n7")).unwrap();
+    assert_eq!(config.paths.run, Path::new("/r/n7/n7"));
+    assert!(!format!("{config:?}").contains("%n"), "{config:?}");
+}
+
+#[test]
+fn a_node_name_that_leaves_its_folder_is_refused() {
+    for name in ["..", "a/b", "", "-n", "n\n"] {
+        assert!(Config::default().for_node(&NodeName::from(name)).is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn what_is_no_readable_file_is_said_and_holds_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    assert!(matches!(Config::load(&at("none")), Err(ConfigError::Missing { .. })));
+    assert!(matches!(Config::load(folder.path()), Err(ConfigError::Unreadable { .. })));
+    nix::unistd::mkfifo(&at("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(matches!(Config::load(&at("fifo")), Err(ConfigError::Unreadable { .. })));
+    fs::write(at("latin"), b"# caf\xe9\n").unwrap();
+    fs::set_permissions(at("latin"), fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(matches!(Config::load(&at("latin")), Err(ConfigError::Unreadable { .. })));
+    fs::write(at("huge"), vec![b'#'; 2 * 1024 * 1024]).unwrap();
+    assert!(matches!(Config::load(&at("huge")), Err(ConfigError::Unreadable { .. })));
+}
+
+#[test]
+fn root_does_not_take_orders_from_a_file_that_others_can_write() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root refuses such a file, and this is not root");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("triage.toml");
+    fs::write(&path, SHIPPED).unwrap();
+    for (mode, fits) in [(0o644, true), (0o600, true), (0o664, false), (0o646, false)] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(Config::load(&path).is_ok(), fits, "{mode:o}");
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    std::os::unix::fs::chown(&path, Some(1), None).unwrap();
+    assert!(matches!(Config::load(&path), Err(ConfigError::Unsafe { .. })));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "(\\PC|\n|[\\[\\]=\".#]){0,200}") {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn a_damaged_file_is_answered(cut in 0..SHIPPED.len(), noise in any::<char>()) {
+        let cut = SHIPPED.floor_char_boundary(cut);
+        let _ = parse(&format!("{}{noise}{}", &SHIPPED[..cut], &SHIPPED[cut..]));
+        let _ = parse(&SHIPPED[..cut]);
+    }
+}
