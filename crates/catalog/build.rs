@@ -40,6 +40,7 @@ struct Packed {
     families: Vec<String>,
     variants: Vec<String>,
     nvlink5: Vec<String>,
+    anchors: BTreeMap<String, Vec<String>>,
 }
 
 fn main() -> Result<()> {
@@ -76,6 +77,10 @@ fn pack(file: &Table, packed: &mut Packed) -> Result<()> {
     for stanza in stanzas(file, "family") {
         packed.families.push(family(stanza)?);
         pack_variants(stanza, &format!("@{}", text(stanza, "id")?), &mut packed.variants)?;
+    }
+    for (origin, anchors) in file.get("anchors").and_then(Value::as_table).into_iter().flatten() {
+        let anchors = anchors.as_array().into_iter().flatten().filter_map(Value::as_str);
+        packed.anchors.insert(origin.clone(), anchors.map(str::to_owned).collect());
     }
     for stanza in stanzas(file, "nvlink5") {
         packed.nvlink5.push(nvlink5(stanza)?);
@@ -172,8 +177,22 @@ fn write(packed: &Packed, out: &Path) -> Result<()> {
             items.join(",\n    ")
         )?;
     }
+    code += &anchors(packed);
     fs::write(out.join("families.rs"), code)?;
     Ok(())
+}
+
+/// One array for each origin; an origin without anchors has an empty one.
+fn anchors(packed: &Packed) -> String {
+    let of = |origin: &str| packed.anchors.get(origin).cloned().unwrap_or_default();
+    let arms: Vec<String> = ["kernel", "job", "slurm"]
+        .iter()
+        .map(|origin| format!("anchors[Origin::{} as usize] = &{:?};", camel(origin), of(origin)))
+        .collect();
+    format!(
+        "pub(crate) static ANCHORS: [&[&str]; Origin::ALL.len()] = {{\n    let mut anchors: [&[&str]; Origin::ALL.len()] = [&[]; Origin::ALL.len()];\n    {}\n    anchors\n}};\n",
+        arms.join("\n    ")
+    )
 }
 
 fn stanzas<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {

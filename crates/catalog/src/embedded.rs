@@ -14,6 +14,7 @@ pub(crate) fn parts() -> Parts {
         families: Cow::Borrowed(&FAMILIES),
         variants: Cow::Borrowed(&VARIANTS),
         nvlink5: &NVLINK5,
+        anchors: ANCHORS,
         ..Parts::default()
     }
 }

@@ -109,6 +109,6 @@ pub enum Problem {
     #[error("\"{0}\" holds a control character: write the text on one line")]
     ControlCharacter(String),
     /// Only the shipped files may have these.
-    #[error("[[nvlink5]] belongs to the shipped data: change the Xid's [[code]] instead")]
-    Nvlink5,
+    #[error("{0} belongs to the shipped data: change the [[code]] or [[family]] instead")]
+    ShippedOnly(&'static str),
 }

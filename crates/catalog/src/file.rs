@@ -15,6 +15,7 @@ pub(crate) struct File {
     pub(crate) code: Vec<Spanned<Code>>,
     pub(crate) family: Vec<Spanned<Family>>,
     pub(crate) nvlink5: Vec<Spanned<Nvlink5>>,
+    pub(crate) anchors: Option<Spanned<BTreeMap<Origin, Vec<String>>>>,
 }
 
 /// Values for every `[[code]]` of the file that has none of its own.

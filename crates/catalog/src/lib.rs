@@ -40,13 +40,20 @@ pub fn embedded() -> Catalog {
 pub fn load(overrides_dir: Option<&Path>) -> Result<Catalog, Error> {
     let paths = overrides_dir.map(site_files).transpose()?.unwrap_or_default();
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<Read>, Error>>()?;
-    if let Some((file, row)) = files.iter().find_map(|file| Some((file, file.stanzas.nvlink5.first()?))) {
-        return Err(file.invalid((row.span().start, Problem::Nvlink5)));
+    if let Some(fault) = files.iter().find_map(|file| Some(file.invalid(shipped_only(&file.stanzas)?))) {
+        return Err(fault);
     }
     let catalog = merged(&files, embedded::parts())?;
     let wrong =
         files.iter().find_map(|file| Some(file.invalid(sample::problems(&file.stanzas, &catalog).next()?)));
     wrong.map_or(Ok(catalog), Err)
+}
+
+fn shipped_only(file: &file::File) -> Option<(usize, Problem)> {
+    let row = file.nvlink5.first().map(|row| (row.span().start, Problem::ShippedOnly("[[nvlink5]]")));
+    let anchors =
+        file.anchors.as_ref().map(|anchors| (anchors.span().start, Problem::ShippedOnly("[anchors]")));
+    row.or(anchors)
 }
 
 /// Puts the files over `parts`: all codes first, so that a family may name a code of a later file.

@@ -150,6 +150,7 @@ fn merge_family(spanned: &Spanned<file::Family>, parts: &mut Parts) -> Result<()
     if let Some(when) = &s.when {
         replace_variants(&format!("@{}", s.id), when, parts)?;
     }
+    parts.site_tags.extend(family.tags.iter().cloned());
     parts.families.to_mut().insert(0, family);
     Ok(())
 }

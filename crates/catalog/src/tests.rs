@@ -3,7 +3,7 @@ use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 use triage_core::catalog::nvlink5::{self, Row};
-use triage_core::catalog::{Change, Origin, Text};
+use triage_core::catalog::{Change, Family, Origin, Text};
 
 /// The shipped files, in the order in which the loader would put them over one another.
 fn data_files() -> Vec<Read> {
@@ -104,6 +104,27 @@ fn every_packed_pattern_compiles_and_is_anchored() {
     }
     for variant in catalog.parts().variants.iter() {
         assert!(variant.pattern.regex().is_some(), "{}: {}", variant.owner, variant.pattern.as_str());
+    }
+}
+
+/// A tag without an anchor would never be found in a scan.
+#[test]
+fn every_tag_holds_an_anchor() {
+    let catalog = embedded();
+    for origin in Origin::ALL {
+        let anchors = catalog.parts().anchors[*origin as usize];
+        assert!(anchors.len() <= 64, "{origin} has more anchors than the vector engine takes");
+        assert!(anchors.iter().all(|anchor| anchor.len() >= SHORTEST_TAG));
+        for family in catalog.families().iter().filter(|f| f.sources.contains(origin) && !anchors.is_empty())
+        {
+            for tag in family.tags.iter() {
+                assert!(anchors.iter().any(|a| tag.contains(a)), "{}: \"{tag}\" holds no anchor", family.id);
+            }
+        }
+        for anchor in anchors {
+            let used = |family: &Family| family.tags.iter().any(|tag| tag.contains(anchor));
+            assert!(catalog.families().iter().any(used), "no tag holds the anchor \"{anchor}\"");
+        }
     }
 }
 

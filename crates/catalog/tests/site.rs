@@ -150,8 +150,9 @@ fn what_is_wrong_is_named_with_its_place_and_remedy() {
         (
             "[[nvlink5]]\nxid = 145\nunit = \"X\"\nsubcode = 0\nbefore_r575 = \"\"\nsince_r575 = \"\"\nerror_status = 0\nseverity = \"\"\nnote = \"\"\n",
             "10.toml:1:1: ",
-            "[[code]] instead",
+            "instead",
         ),
+        ("[anchors]\nkernel = [\"x\"]\n", "10.toml:1:1: ", "belongs to the shipped data"),
     ] {
         let message = refused(text);
         assert!(message.starts_with(place), "{message}\nwanted {place}");

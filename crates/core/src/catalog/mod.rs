@@ -32,10 +32,14 @@ pub struct Parts {
     pub variants: Cow<'static, [Variant]>,
     /// Sub-codes of Xid 144 to 150.
     pub nvlink5: &'static [nvlink5::Row],
+    /// For each origin, literals of which every tag of the shipped families holds one; none: the tags themselves.
+    pub anchors: [&'static [&'static str]; Origin::ALL.len()],
+    /// Tags of a site's families.
+    pub site_tags: Vec<Text>,
 }
 
 /// The compiled catalogue. The default one is empty: nothing has a meaning.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Catalog {
     pub(crate) parts: Parts,
     prefilters: [OnceLock<Prefilter>; Origin::ALL.len()],
@@ -78,6 +82,13 @@ impl Catalog {
     /// What tells a line without meaning from one that may have some.
     pub(crate) fn prefilter(&self, origin: Origin) -> &Prefilter {
         let slot = &self.prefilters[origin as usize];
-        slot.get_or_init(|| Prefilter::new(&self.parts.families, origin))
+        slot.get_or_init(|| Prefilter::new(&self.parts, origin))
+    }
+}
+
+impl Clone for Catalog {
+    /// The copy makes its own prefilters when it needs them.
+    fn clone(&self) -> Self {
+        Self::new(self.parts.clone())
     }
 }

@@ -38,7 +38,7 @@ impl Catalog {
     /// [`LINE_CAP`](super::LINE_CAP) bytes.
     pub fn read(&self, origin: Origin, line: &[u8]) -> Option<Meaning> {
         let line = capped(line);
-        let tried = self.prefilter(origin).families_in(line);
+        let tried = self.prefilter(origin).families_in(self.families(), line);
         tried
             .into_iter()
             .filter_map(|index| self.families().get(index))
