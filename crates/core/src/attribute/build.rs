@@ -48,6 +48,7 @@ impl Job {
             node: NodeName::new(format!("n{}", index + 1)),
             boot: Some(at(-100_000.0)),
             addresses: vec![format!("10.0.0.{}", index + 1)],
+            kernel_read: true,
             nvml: Some(healthy()),
             nics: vec![port("mlx5_0"), port("mlx5_1")],
             ..NodeEvidence::default()

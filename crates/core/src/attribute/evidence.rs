@@ -51,6 +51,8 @@ pub struct NodeEvidence {
     pub boot: Option<Stamp>,
     /// Addresses by which peers name it.
     pub addresses: Vec<String>,
+    /// Whether its kernel log could be read: only then is silence news.
+    pub kernel_read: bool,
     /// What its kernel log and its services said, oldest first. Times are the node's own clock.
     pub events: Vec<Event>,
     /// Its task records. Times are the node's own clock.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::scene::{Scene, TOGETHER, is_gpu};
 use super::{Discounted, Evidence, Fault, states};
-use crate::reading::{NvmlReading, NvmlState};
+use crate::reading::NvmlState;
 use crate::{
     Advice, CauseClass, Confidence, Event, ExitStatus, Resource, Role, SourceKind, Stamp, TaskWhat, sweep,
 };
@@ -267,10 +267,4 @@ fn summed_up(all: Vec<Discounted>) -> Vec<Discounted> {
     let mut sums: Vec<Discounted> = sums.into_values().collect();
     sums.sort();
     sums
-}
-
-/// Whether NVML of a node could be read and shows nothing against any GPU.
-pub(super) fn nvml_is_clean(reading: Option<&NvmlReading>) -> bool {
-    reading
-        .is_some_and(|reading| reading.state == NvmlState::Ok && reading.gpus.iter().all(sweep::is_healthy))
 }

@@ -382,9 +382,7 @@ mod errors {
     #[test]
     fn a_job_that_calls_a_gpu_broken_is_not_believed_against_the_kernel_and_nvml() {
         let mut job = Job::running(2);
-        job.kernel(0, 10.0, playing(Role::Context, "kernel.note", Resource::Host))
-            .kernel(1, 10.0, playing(Role::Context, "kernel.note", Resource::Host))
-            .prints(398.0, line("cuda.ecc", CauseClass::Hardware, Role::Root, Some(3)))
+        job.prints(398.0, line("cuda.ecc", CauseClass::Hardware, Role::Root, Some(3)))
             .prints(400.0, exception(3))
             .dies(3, 400.8, ExitStatus::Exit(1))
             .all_killed(402.0, 15);
@@ -396,7 +394,7 @@ mod errors {
     #[test]
     fn where_nobody_could_know_better_the_jobs_word_makes_a_node_suspect_and_no_more() {
         let mut job = Job::running(2);
-        job.evidence.nodes[0].nvml = None;
+        job.evidence.nodes[0].kernel_read = false;
         job.evidence.nodes[0].blind.push("the kernel log could not be read".to_owned());
         job.prints(400.0, line("cuda.ecc", CauseClass::Hardware, Role::Root, Some(3))).dies(3, 400.8, ABORT);
         let found = attribute(&job.evidence);

@@ -23,7 +23,7 @@ const LITERALS: [&[&str]; 2] = [
         "Traceback",
         "oot Cause",
         "eartbeat",
-        "completed w",
+        "last compl",
         "a dump",
         "to dump",
         "onsistency",
@@ -50,7 +50,7 @@ const LITERALS: [&[&str]; 2] = [
         "operation",
         ") INCOM",
         ") MISM",
-        "invalid",
+        "nvalid",
         "setting up N",
         "exited",
         "remote ",
@@ -80,6 +80,7 @@ const LITERALS: [&[&str]; 2] = [
     &[
         "hardware st",
         "capturing",
+        "compatib",
         "kernel image",
         "PTX was",
         "initialized",
@@ -141,12 +142,12 @@ const LITERALS: [&[&str]; 2] = [
         "Task launch",
         "create step",
         "execve",
-        "retry count",
     ],
 ];
 
 /// More of them, in text that no healthy job prints by the megabyte either.
 const MORE: &[&str] = &[
+    "retry count",
     "pyxis: ",
     "spank plug",
     "_slurm_cg",

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
-use crate::attribute::faults::{Faults, nvml_is_clean};
+use crate::attribute::faults::Faults;
 use crate::attribute::scene::{Scene, TOGETHER, may_be_blamed};
 use crate::attribute::{Discounted, Evidence, OutputEvent};
 use crate::{CauseClass, Confidence, Event, Stamp};
@@ -94,12 +94,7 @@ fn contradicted(scene: &Scene<'_>, faults: &Faults, seen: &OutputEvent) -> Optio
         Some(node) => vec![node],
         None => (0..scene.evidence.nodes.len()).collect(),
     };
-    let sighted = |node: &usize| {
-        let node = scene.evidence.nodes.get(*node);
-        node.is_some_and(|node| {
-            node.blind.is_empty() && (!node.events.is_empty() || nvml_is_clean(node.nvml.as_ref()))
-        })
-    };
+    let sighted = |node: &usize| scene.evidence.nodes.get(*node).is_some_and(|node| node.kernel_read);
     let agrees = faults.list.iter().any(|blamed| suspects.contains(&blamed.node));
     (!agrees && !suspects.is_empty() && suspects.iter().all(sighted))
         .then(|| "only the job says so: kernel log and NVML of the node show no such thing".to_owned())

@@ -1,0 +1,55 @@
+//! `tasks.jsonl`: when each task started, and how it ended.
+use std::path::Path;
+
+use triage_core::attribute::NodeEvidence;
+use triage_core::{ArrayId, ExitStatus, JobAsk, Stamp, TaskEdge, TaskWhat};
+use triage_wire::{End, Step, TaskRecord, What, decode_all};
+
+use crate::files;
+use crate::incident::Incident;
+
+/// Most bytes of one node's records: a million lines.
+const LARGEST: u64 = 256 << 20;
+
+pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence) {
+    let path = place.join("tasks.jsonl");
+    let bytes = match files::read(&path, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            node.blind.push(format!("tasks.jsonl: {error}"));
+            return;
+        }
+    };
+    let (records, bad) = decode_all(&bytes);
+    if let Some(first) = bad.first() {
+        node.blind.push(format!("tasks.jsonl: {} line(s) are no record, the first is {}: {}", bad.len(), first.line, first.why));
+    }
+    node.tasks = records
+        .into_iter()
+        .filter(|record| record.restart == 0 || record.restart == incident.run.restart)
+        .map(|record| (Stamp::from_micros(record.at_us), edge(record)))
+        .collect();
+    node.tasks.sort_by_key(|(at, edge)| (*at, edge.rank));
+}
+
+fn edge(record: TaskRecord) -> TaskEdge {
+    TaskEdge {
+        job: record.job,
+        array: record.array.map(|(job, task)| ArrayId { job, task }),
+        restart: record.restart,
+        step: match record.step {
+            Step::Number(number) => number.to_string(),
+            named => named.word().unwrap_or_default().to_owned(),
+        },
+        rank: record.rank,
+        local: record.local,
+        pid: record.pid,
+        what: match record.what {
+            What::Start => TaskWhat::Start,
+            What::End(End::Exit(code)) => TaskWhat::End(ExitStatus::Exit(code)),
+            What::End(End::Signal(signal, _)) => TaskWhat::End(ExitStatus::Signal(signal)),
+        },
+        ask: record.triage.parse().unwrap_or(JobAsk::Default),
+        gpus: record.gpus,
+    }
+}
