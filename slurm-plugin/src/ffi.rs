@@ -3,8 +3,6 @@
     non_camel_case_types,
     unreachable_pub,
     dead_code,
-    clippy::all,
-    clippy::undocumented_unsafe_blocks,
     reason = "generated"
 )]
 

@@ -90,14 +90,13 @@ fn end(ctx: &Ctx<'_>, ledger: &Ledger, env: &HookEnv) -> JobSpan {
     span
 }
 
-/// What only the task records tell: the job's own wish, and its place in an array.
+/// What only the task records tell: the job's place in an array, and its own wish. A step may have a wish of its own;
+/// the strictest of all holds, since a wish can only lower what is allowed.
 fn from_tasks(ctx: &Ctx<'_>, ledger: &Ledger, span: &mut JobSpan) {
     let load = Load { spans_since: ctx.now(), run: Some(&span.run) };
     let Ok(loaded) = ledger.load(&load) else { return };
-    if let Some((_, edge)) = loaded.tasks.last() {
-        span.run.array = edge.array.or(span.run.array);
-        span.ask = edge.ask;
-    }
+    span.run.array = loaded.tasks.iter().find_map(|(_, edge)| edge.array).or(span.run.array);
+    span.ask = loaded.tasks.iter().map(|(_, edge)| edge.ask).min().unwrap_or(span.ask);
 }
 
 /// The last step of a requeue has to wait for our own end: a detached helper does it.
