@@ -28,7 +28,11 @@ pub(crate) fn replace(
 ) -> Result<Ledger> {
     refuse_foreign_names(path, why)?;
     let lock = Lock::make(path)?;
-    lock.alone(options.wait)?;
+    let seen = place::look(path)?;
+    if !lock.alone_unless(options.wait, || Ok(place::look(path)? != seen))? {
+        // Another program put a new ledger in its place while we waited.
+        return open::open_writer(path, options);
+    }
     let is_suspect = matches!(place::look(path)?, Found::File { id, .. } if Some(id) == suspect);
     if !is_suspect {
         match open::open_alone(path, options, lock.again()?) {

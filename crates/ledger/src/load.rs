@@ -140,12 +140,13 @@ fn last_reading(conn: &Connection) -> Result<Option<Reading>> {
     Ok(rows::collect(&mut statement, [], reading::read)?.pop())
 }
 
+/// Two searches by index; asked with OR, SQLite reads the whole table.
 fn spans(conn: &Connection, since: Stamp, without: Option<i64>) -> Result<Vec<JobSpan>> {
     let mut statement = conn.prepare(&format!(
-        "SELECT {columns} FROM {from} WHERE (s.ended IS NULL OR s.ended >= ?1) AND s.run IS NOT ?2
-         ORDER BY r.start, r.id",
-        columns = span::COLUMNS,
-        from = span::FROM
+        "SELECT {columns} FROM (
+             SELECT * FROM job_spans WHERE ended IS NULL UNION ALL SELECT * FROM job_spans WHERE ended >= ?1
+         ) s JOIN runs r ON r.id = s.run WHERE s.run IS NOT ?2 ORDER BY r.start, r.id",
+        columns = span::COLUMNS
     ))?;
     rows::collect(&mut statement, params![since.micros(), without], span::read)
 }

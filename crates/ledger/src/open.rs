@@ -158,7 +158,7 @@ pub(crate) fn sorted(path: &Path, error: Error) -> Error {
 }
 
 /// Opens the file, beginning it where there is none. Only beginning takes the lock alone.
-fn open_writer(path: &Path, options: &OpenOptions) -> Result<Ledger> {
+pub(crate) fn open_writer(path: &Path, options: &OpenOptions) -> Result<Ledger> {
     place::make_folder(path)?;
     let lock = Lock::make(path)?;
     lock.shared(options.wait)?;
@@ -227,10 +227,6 @@ pub(crate) fn harden(conn: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Pages in the log before a commit copies them into the database by itself. Health checks do that in their upkeep;
-/// this is the backstop on a node without any.
-const AUTO_CHECKPOINT_PAGES: u32 = 1000;
-
 fn settings(conn: &Connection, journal: JournalMode, max_bytes: u64) -> Result<()> {
     let found: String =
         conn.pragma_update_and_check(None, "journal_mode", journal.word(), |row| row.get(0))?;
@@ -240,9 +236,11 @@ fn settings(conn: &Connection, journal: JournalMode, max_bytes: u64) -> Result<(
     conn.pragma_update(None, "synchronous", "FULL")?;
     if journal == JournalMode::Wal {
         // The last one to close would otherwise copy the log and delete it: two more syncs in every prolog, and a
-        // ledger that a non-root reader, who may not make these files, could not open.
+        // ledger that a non-root reader, who may not make these files, could not open. SQLite's own checkpoint after
+        // a commit is of no use to short-lived programs: how far it came is forgotten when the last one closes, so
+        // that the log would be copied again and again and never begun anew. `Ledger::checkpoint` empties it.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        conn.pragma_update(None, "wal_autocheckpoint", AUTO_CHECKPOINT_PAGES)?;
+        conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     }
     let page = pragma(conn, "page_size")?;
     let pages = i64::try_from(max_bytes / page.max(512)).unwrap_or(i64::MAX);

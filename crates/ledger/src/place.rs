@@ -158,6 +158,21 @@ impl Lock {
         Ok(Self { file, path: self.path.clone() })
     }
 
+    /// Takes it alone, unless `given_up` says meanwhile that there is no more need to; whether it was taken.
+    pub(crate) fn alone_unless(&self, wait: Duration, given_up: impl Fn() -> Result<bool>) -> Result<bool> {
+        let end = Instant::now() + wait;
+        loop {
+            match self.alone(Duration::ZERO) {
+                Err(error) if error.is_busy() && Instant::now() < end => {}
+                taken => return taken.map(|()| true),
+            }
+            if given_up()? {
+                return Ok(false);
+            }
+            std::thread::sleep(LOCK_POLL);
+        }
+    }
+
     fn poll(&self, wait: Duration, attempt: fn(&File) -> Result<(), TryLockError>) -> Result<()> {
         let end = Instant::now() + wait;
         loop {

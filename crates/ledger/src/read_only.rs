@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, Result};
-use crate::journal::journal_mode;
+use crate::journal::{JournalMode, journal_mode};
 use crate::migrate::{Header, SCHEMA_VERSION};
 use crate::open::{Ledger, OpenOptions, Opened, harden, sorted};
 use crate::place::{self, Lock};
@@ -45,21 +45,23 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Ledger> {
 }
 
 fn connect(path: &Path, options: &OpenOptions) -> Result<Connection> {
-    // With readonly_shm SQLite reads the log's shared index, or makes one in memory, and creates nothing.
-    match checked(path, "readonly_shm=1", options) {
-        Err(Error::Sqlite(error))
-            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen) && has_no_log(path) =>
-        {
-            // A plain `sqlite3` was the last to close it and took the log away. Then the file alone is the whole
-            // truth, until a writer comes: it writes into a new log, which this short-lived reader does not see.
-            checked(path, "immutable=1", options)
-        }
-        outcome => outcome,
+    let mode = journal_mode(place::filesystem(path), rusqlite::version_number());
+    if mode == JournalMode::Wal && has_no_log(path) {
+        // A plain `sqlite3` was the last to close it and took the log away, and SQLite would make a new one even for a
+        // reader. Without a log the file alone is the whole truth, and as long as we are reading it stays so: a writer
+        // that comes meanwhile writes into its log.
+        return checked(path, "immutable=1", options);
     }
+    // SQLite then reads the log's index where it may not lock it into a copy of its own, and makes no index.
+    checked(path, "readonly_shm=1", options)
 }
 
 fn has_no_log(path: &Path) -> bool {
-    fs::metadata(place::beside(path, "-wal")).map_or(true, |meta| meta.len() == 0)
+    let is_there = |suffix| fs::metadata(place::beside(path, suffix));
+    match is_there("-wal") {
+        Err(_) => true,
+        Ok(log) => log.len() == 0 && is_there("-shm").is_err(),
+    }
 }
 
 fn checked(path: &Path, parameter: &str, options: &OpenOptions) -> Result<Connection> {

@@ -21,14 +21,16 @@ impl Ledger {
     /// See [`crate::Error`]; nothing was written then.
     pub fn record(&mut self, batch: &Batch<'_>) -> Result<Recorded> {
         self.set_durability(batch.must_survive_power_loss())?;
-        match self.write(|tx| record(tx, batch)) {
+        let recorded = match self.write(|tx| record(tx, batch)) {
             Err(error) if error.is_full() => {
                 log::warn!("{error}: letting go of the oldest events");
                 retain::make_room(self, batch.now)?;
                 self.write(|tx| record(tx, batch))
             }
             outcome => outcome,
-        }
+        }?;
+        self.checkpoint_long_log();
+        Ok(recorded)
     }
 
     /// Evidence, decisions and intents are synced to the disk before the call returns. A batch of bookkeeping alone

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::intents;
 use crate::journal::JournalMode;
 use crate::open::Ledger;
+use crate::place;
 use crate::query::pragma;
 use crate::rows::{counter, meta};
 use stages::STAGES;
@@ -56,6 +57,9 @@ const STEP_PAGES: u32 = 256;
 const SPARE_PAGES: u64 = 1024;
 /// Pruning for size goes on down to nine tenths of the limit, so that it does not begin again with the next row.
 const TARGET_TENTHS: u64 = 9;
+/// Bytes of log after which a commit moves it into the file: some forty healthy prologs. Reading a log of this length
+/// costs each program that opens the ledger a quarter of a millisecond.
+const LONG_LOG: u64 = 1024 * 1024;
 /// How often the whole file is checked.
 const CHECK_EVERY_S: i64 = 24 * 3600;
 /// The check reads the whole file: half a second for the largest ledger out of the page cache, some seconds from a
@@ -83,8 +87,8 @@ impl Ledger {
         Ok(done)
     }
 
-    /// Moves the log into the file. Opening reads what is in the log, so every job start is a little slower until
-    /// somebody does. Gives up at once where a reader is in the way.
+    /// Moves the log into the file and empties it. Opening reads the log, so each program is a little slower until
+    /// somebody does: epilog and health check at their end. Gives up at once where a reader is in the way.
     ///
     /// # Errors
     /// See [`Error`].
@@ -101,6 +105,15 @@ impl Ledger {
         match run().map_err(|error| Error::sqlite(&self.path, error)) {
             Err(error) if error.is_busy() => Ok(()),
             outcome => outcome,
+        }
+    }
+
+    /// Keeps the log short on a node where no health check does. What was committed is safe in any case, so a failure
+    /// is only said.
+    pub(crate) fn checkpoint_long_log(&self) {
+        let long = std::fs::metadata(place::beside(&self.path, "-wal")).is_ok_and(|log| log.len() > LONG_LOG);
+        if long && let Err(error) = self.checkpoint() {
+            log::warn!("ledger: the log cannot be moved into the file: {error}");
         }
     }
 

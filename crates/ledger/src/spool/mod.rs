@@ -43,7 +43,7 @@ pub struct Imported {
 }
 
 /// Longest record; the plugin writes each with one `write(2)`.
-const MAX_LINE: u64 = 4096;
+const MAX_LINE: u64 = triage_wire::MAX_LINE as u64;
 /// Records of one run that are kept, whatever they say: 64 tasks in 64 steps, start and end.
 const KEPT: u64 = 8192;
 /// Records of one run that are kept beyond that when they tell of a failure.
@@ -137,13 +137,14 @@ fn open_jobs(conn: &Connection, boot: &BootId) -> Result<BTreeSet<u32>> {
 
 /// Reads what is new, outside the transaction: nobody waits for our reading.
 fn pieces(listed: &[SpoolFile], offsets: &Offsets, max_bytes: u64, imported: &mut Imported) -> Vec<Piece> {
-    let mut left = max_bytes;
+    let mut left = max_bytes.max(2 * MAX_LINE);
     let mut pieces = Vec::new();
     for file in listed {
         let known = offsets.get(&(file.name.clone(), file.inode)).copied().unwrap_or(0);
         // Nobody shortens a spool file; if somebody did, all of it is new.
         let from = if known > file.size { 0 } else { known };
-        if from < file.size && left == 0 {
+        // A piece shorter than this might hold no whole line.
+        if file.size - from > left && left < 2 * MAX_LINE {
             imported.more = true;
             continue;
         }
@@ -160,7 +161,7 @@ fn pieces(listed: &[SpoolFile], offsets: &Offsets, max_bytes: u64, imported: &mu
 }
 
 fn piece(file: &SpoolFile, from: u64, left: u64) -> std::io::Result<Piece> {
-    let mut bytes = if from < file.size { file.read(from, left.max(2 * MAX_LINE))? } else { Vec::new() };
+    let mut bytes = if from < file.size { file.read(from, left)? } else { Vec::new() };
     let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
     let mut tail = (bytes.len() - whole) as u64;
     if tail > MAX_LINE || (file.retired && file.idle) {

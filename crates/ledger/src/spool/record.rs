@@ -1,6 +1,6 @@
 //! From the lines of a spool file to task edges.
-use serde::Deserialize;
 use triage_core::{ArrayId, ExitStatus, JobAsk, Stamp, TaskEdge, TaskWhat};
+use triage_wire::{End, Step, TaskRecord, What, decode_line};
 
 use crate::rows::task::Extra;
 
@@ -12,77 +12,51 @@ pub(super) struct Decoded {
     pub(super) bad: u64,
 }
 
-#[derive(Deserialize)]
-struct Line {
-    at: Stamp,
-    what: String,
-    #[serde(default)]
-    cluster: String,
-    #[serde(default)]
-    node: String,
-    job: u32,
-    array_job: Option<u32>,
-    array_task: Option<u32>,
-    #[serde(default)]
-    restart: u32,
-    step: Step,
-    rank: u32,
-    local: u32,
-    pid: u32,
-    uid: Option<u32>,
-    #[serde(default)]
-    triage: Option<String>,
-    #[serde(default)]
-    gpus: Vec<String>,
-    exit: Option<i32>,
-    signal: Option<i32>,
-    core: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Step {
-    Number(u32),
-    Name(String),
-}
+/// How every record begins.
+const HEAD: &[u8] = br#"{"v":"#;
 
 /// Reads whole lines; a line that cannot be understood spoils no other.
 pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let mut decoded = Decoded::default();
-    for line in bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
-        match serde_json::from_slice::<Line>(line).ok().and_then(edge) {
-            Some(edge) => decoded.edges.push(edge),
-            None => decoded.bad += 1,
-        }
+    for line in bytes.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        let record = decode_line(line).ok().or_else(|| {
+            decoded.bad += 1;
+            after_torn(line)
+        });
+        decoded.edges.extend(record.map(edge));
     }
     decoded
 }
 
-fn edge(line: Line) -> Option<(Stamp, TaskEdge, Extra)> {
-    let what = match line.what.as_str() {
-        "task_start" => TaskWhat::Start,
-        "task_exit" => TaskWhat::End(match (line.signal, line.exit) {
-            (Some(signal), _) => ExitStatus::Signal(signal),
-            (None, Some(code)) => ExitStatus::Exit(code),
-            (None, None) => return None,
-        }),
-        _ => return None,
+/// A disk that was full tore a line, and the next record was appended to what is left of it.
+fn after_torn(line: &[u8]) -> Option<TaskRecord> {
+    let at = line.windows(HEAD.len()).rposition(|window| window == HEAD).filter(|&at| at > 0)?;
+    decode_line(line.get(at..)?).ok()
+}
+
+fn edge(record: TaskRecord) -> (Stamp, TaskEdge, Extra) {
+    let (what, core) = match record.what {
+        What::Start => (TaskWhat::Start, None),
+        What::End(End::Exit(code)) => (TaskWhat::End(ExitStatus::Exit(code)), None),
+        What::End(End::Signal(signal, core)) => (TaskWhat::End(ExitStatus::Signal(signal)), Some(core)),
+    };
+    let step = match record.step {
+        Step::Number(number) => number.to_string(),
+        named => named.word().unwrap_or_default().to_owned(),
     };
     let edge = TaskEdge {
-        job: line.job,
-        array: line.array_job.zip(line.array_task).map(|(job, task)| ArrayId { job, task }),
-        restart: line.restart,
-        step: match line.step {
-            Step::Number(n) => n.to_string(),
-            Step::Name(name) => name,
-        },
-        rank: line.rank,
-        local: line.local,
-        pid: line.pid,
+        job: record.job,
+        array: record.array.map(|(job, task)| ArrayId { job, task }),
+        restart: record.restart,
+        step,
+        rank: record.rank,
+        local: record.local,
+        pid: record.pid,
         what,
-        ask: line.triage.as_deref().and_then(|word| word.parse().ok()).unwrap_or(JobAsk::Default),
-        gpus: line.gpus,
+        // A word of a later version is no wish we know.
+        ask: record.triage.parse().unwrap_or(JobAsk::Default),
+        gpus: record.gpus,
     };
-    let extra = Extra { cluster: line.cluster, node: line.node, uid: line.uid, core: line.core };
-    Some((line.at, edge, extra))
+    let extra = Extra { cluster: record.cluster, node: record.node, uid: record.uid, core };
+    (Stamp::from_micros(record.at_us), edge, extra)
 }

@@ -1,3 +1,16 @@
 //! The ledger against real SQLite files, real processes, full and read-only filesystems.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test panics where it fails")]
+
+mod damage;
+mod disk;
+mod intents;
+mod opening;
+mod processes;
+mod queries;
+mod recording;
+mod retention;
+mod round_trip;
+mod spool;
 mod support;
+mod views;
 mod whole_way;

@@ -173,3 +173,27 @@ pub(crate) fn ask<T: rusqlite::types::FromSql>(path: &Path, sql: &str) -> T {
     let conn = rusqlite::Connection::open(path).unwrap();
     conn.query_row(sql, [], |row| row.get(0)).unwrap()
 }
+
+/// `ledger.db` becomes `ledger.db<suffix>`.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// The names in a folder, sorted.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Opens the span of a job.
+pub(crate) fn record_span(ledger: &mut Ledger, job: u32) {
+    let (node, boot) = (node(), boot());
+    let batch = Batch { spans: &[span(job)], ..Batch::new(T0, &node, &boot, "test") };
+    assert!(matches!(ledger.record(&batch).unwrap(), Recorded::Committed { .. }));
+}

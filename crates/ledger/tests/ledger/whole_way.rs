@@ -28,7 +28,7 @@ fn a_fault_is_recorded_acted_upon_and_found_again() {
     };
     assert_eq!(ledger.record(&batch).unwrap(), Recorded::Committed { events: 1, intents: 1 });
     let loaded = ledger.load(&Load { spans_since: T0, run: None }).unwrap();
-    assert_eq!(loaded.cases, [case.clone()]);
+    assert_eq!(loaded.cases, std::slice::from_ref(&case));
     assert_eq!(loaded.decided, [decision]);
     assert_eq!(loaded.spans, [span(4711)]);
     let key = intents[0].action.key();
