@@ -17,8 +17,12 @@ pub struct Decision {
 }
 
 pub(crate) fn decide(attribution: &Attribution, bundle: &Bundle, policy: &Policy) -> Decision {
-    let out: BTreeSet<&NodeName> =
-        attribution.faults.iter().filter(|fault| is_drained(fault, policy)).map(|fault| &fault.node).collect();
+    let out: BTreeSet<&NodeName> = attribution
+        .faults
+        .iter()
+        .filter(|fault| is_drained(fault, policy))
+        .map(|fault| &fault.node)
+        .collect();
     let nodes = bundle.evidence.nodes.iter().map(|node| &node.node);
     Decision {
         drain: nodes.filter(|node| out.contains(node)).cloned().collect(),
@@ -27,8 +31,12 @@ pub(crate) fn decide(attribution: &Attribution, bundle: &Bundle, policy: &Policy
 }
 
 fn is_drained(fault: &Fault, policy: &Policy) -> bool {
-    let claim =
-        Claim { class: fault.class, confidence: fault.confidence, code: &fault.code, resource: &fault.resource };
+    let claim = Claim {
+        class: fault.class,
+        confidence: fault.confidence,
+        code: &fault.code,
+        resource: &fault.resource,
+    };
     policy.rule_for(&claim).node == Intent::Drain && fault.advice.wants_node_out()
 }
 
@@ -42,8 +50,12 @@ fn about_job(attribution: &Attribution, bundle: &Bundle, policy: &Policy) -> Int
         .or_else(|| attribution.evidence.first().map(|evidence| evidence.code.clone()))
         .unwrap_or_else(|| Code::from("unknown"));
     let resource = lead.map_or(Resource::Job, |fault| fault.resource.clone());
-    let claim =
-        Claim { class: attribution.class, confidence: attribution.confidence, code: &code, resource: &resource };
+    let claim = Claim {
+        class: attribution.class,
+        confidence: attribution.confidence,
+        code: &code,
+        resource: &resource,
+    };
     match policy.rule_for(&claim).job {
         wanted @ (Intent::Requeue | Intent::RequeueHold) if may_run_again(bundle, policy) => wanted,
         Intent::Stop => Intent::Stop,

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// Opens a regular file. A FIFO does not block, a link is not followed.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let file =
-        OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC).open(path)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(path)?;
     if file.metadata()?.is_file() {
         Ok(file)
     } else {

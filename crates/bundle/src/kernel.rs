@@ -38,7 +38,9 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence, c
     node.oom = oom.finish();
     let run_start = incident.run.start;
     if undated > 0 {
-        node.blind.push(format!("kernel.log: {undated} line(s) with a meaning have no time: add the node's boot time"));
+        node.blind.push(format!(
+            "kernel.log: {undated} line(s) with a meaning have no time: add the node's boot time"
+        ));
     }
     if lost > 0 {
         node.blind.push(format!("kernel.log: {lost} record(s) were overwritten before they were saved"));
@@ -169,9 +171,31 @@ impl<'a> Reader<'a> {
 
 /// Senders whose lines in a system log are as good as the kernel's: parts of the system that jobs do not run.
 const SERVICES: &[&str] = &[
-    "systemd", "systemd-logind", "systemd-shutdown", "nv-fabricmanager", "nvidia-fabricmanager", "nvidia-imex",
-    "nvidia-persistenced", "nv-hostengine", "dcgm", "slurmd", "slurmstepd", "mcelog", "rasdaemon", "smartd", "chronyd",
-    "ntpd", "systemd-resolved", "rpc.statd", "automount", "lustre", "opensm", "sssd", "nscd", "munged", "dockerd",
+    "systemd",
+    "systemd-logind",
+    "systemd-shutdown",
+    "nv-fabricmanager",
+    "nvidia-fabricmanager",
+    "nvidia-imex",
+    "nvidia-persistenced",
+    "nv-hostengine",
+    "dcgm",
+    "slurmd",
+    "slurmstepd",
+    "mcelog",
+    "rasdaemon",
+    "smartd",
+    "chronyd",
+    "ntpd",
+    "systemd-resolved",
+    "rpc.statd",
+    "automount",
+    "lustre",
+    "opensm",
+    "sssd",
+    "nscd",
+    "munged",
+    "dockerd",
 ];
 
 /// Whether a text begins with the name of a service: `nv-fabricmanager[2811]: ...`.

@@ -95,10 +95,10 @@ fn stream(file: &mut File, start: u64, length: u64, scanner: &mut Scanner<'_>) -
             return Ok(());
         }
         // A line longer than the buffer is cut: nothing of interest is that long.
-        let end = buffer[..filled].iter().rposition(|b| *b == b'\n').map_or_else(
-            || if filled == buffer.len() { filled } else { 0 },
-            |at| at + 1,
-        );
+        let end = buffer[..filled]
+            .iter()
+            .rposition(|b| *b == b'\n')
+            .map_or_else(|| if filled == buffer.len() { filled } else { 0 }, |at| at + 1);
         scanner.feed(&buffer[..end], offset);
         offset += end as u64;
         buffer.copy_within(end..filled, 0);

@@ -22,7 +22,12 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence) {
     };
     let (records, bad) = decode_all(&bytes);
     if let Some(first) = bad.first() {
-        node.blind.push(format!("tasks.jsonl: {} line(s) are no record, the first is {}: {}", bad.len(), first.line, first.why));
+        node.blind.push(format!(
+            "tasks.jsonl: {} line(s) are no record, the first is {}: {}",
+            bad.len(),
+            first.line,
+            first.why
+        ));
     }
     node.tasks = records
         .into_iter()

@@ -48,7 +48,8 @@ fn differences(expected: &Expected, report: &Report) -> Vec<String> {
         let want = nodes(named.iter().map(|c| c.node.as_str()).collect());
         let have = nodes(report.culprits.iter().map(|c| c.node.as_str()).collect());
         let part = |c: &Named| {
-            c.resource.is_none() || report.culprits.iter().any(|r| r.node == c.node && r.resource == c.resource)
+            c.resource.is_none()
+                || report.culprits.iter().any(|r| r.node == c.node && r.resource == c.resource)
         };
         if want != have || !named.iter().all(part) {
             wrong.push(format!("culprits {:?}", report.culprits));
@@ -78,11 +79,17 @@ fn every_recorded_incident_is_told_as_its_owner_tells_it() {
     let catalog = triage_catalog::embedded();
     let mut failed = Vec::new();
     for path in incidents() {
-        let expected: Expected = toml::from_str(&fs::read_to_string(path.join("expected.toml")).unwrap()).unwrap();
+        let expected: Expected =
+            toml::from_str(&fs::read_to_string(path.join("expected.toml")).unwrap()).unwrap();
         let report = diagnose(&path, &catalog).unwrap();
         let wrong = differences(&expected, &report);
         if !wrong.is_empty() || std::env::var_os("TRIAGE_SHOW").is_some() {
-            println!("== {}: {}\n{}", path.display(), wrong.join("; "), serde_json::to_string_pretty(&report).unwrap());
+            println!(
+                "== {}: {}\n{}",
+                path.display(),
+                wrong.join("; "),
+                serde_json::to_string_pretty(&report).unwrap()
+            );
         }
         if !wrong.is_empty() {
             failed.push(format!("{}: {}", path.file_name().unwrap().to_string_lossy(), wrong.join("; ")));

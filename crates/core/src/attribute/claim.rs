@@ -42,6 +42,8 @@ pub(super) struct Claim {
     pub(super) at: Option<Stamp>,
     /// Rests on trusted evidence.
     pub(super) trusted: bool,
+    /// Rests on numbers alone: likely, never certain.
+    pub(super) statistical: bool,
     pub(super) evidence: Vec<Evidence>,
     pub(super) discounted: Vec<Discounted>,
     /// Faults of nodes that follow from the claim.
@@ -59,11 +61,21 @@ impl Claim {
             culprits: Vec::new(),
             at: None,
             trusted: false,
+            statistical: false,
             evidence: Vec::new(),
             discounted: Vec::new(),
             faults: Vec::new(),
             why: vec![why.into()],
         }
+    }
+
+    /// A trusted source says that a node is at fault, and the run ended of it: that is the second, independent witness.
+    pub(super) fn is_borne_out(&self) -> bool {
+        self.trusted
+            && !self.statistical
+            && self.confidence == Confidence::Probable
+            && !self.culprits.is_empty()
+            && matches!(self.class, CauseClass::Hardware | CauseClass::System)
     }
 }
 

@@ -46,10 +46,13 @@ const KEPT: usize = 32;
 pub fn attribute(evidence: &JobEvidence) -> Attribution {
     let scene = Scene::new(evidence);
     let faults = faults::weigh(&scene);
-    let (rule, claim) = match claim::decide(&scene, &faults, rules::RULES) {
+    let (rule, mut claim) = match claim::decide(&scene, &faults, rules::RULES) {
         Some((rule, claim)) => (rule.name, claim),
         None => ("nothing_decides", undecided(&scene)),
     };
+    if claim.is_borne_out() {
+        claim.confidence = Confidence::Confirmed;
+    }
     conclude(&scene, &faults, rule, claim)
 }
 
@@ -90,7 +93,7 @@ fn conclude(scene: &Scene<'_>, faults: &Faults, rule: &'static str, claim: Claim
         confidence: claim.confidence,
         rule,
         victims: victims(scene, &culprits),
-        faults: all_faults(scene, faults, claim.faults, &culprits),
+        faults: all_faults(scene, faults, claim.faults, &culprits, claim.confidence),
         evidence,
         discounted,
         blind: blind(scene),
@@ -109,7 +112,13 @@ fn victims(scene: &Scene<'_>, culprits: &[Culprit]) -> Vec<NodeName> {
 }
 
 /// Faults that trusted sources report and those that the decision adds, each resource once.
-fn all_faults(scene: &Scene<'_>, faults: &Faults, added: Vec<Fault>, culprits: &[Culprit]) -> Vec<Fault> {
+fn all_faults(
+    scene: &Scene<'_>,
+    faults: &Faults,
+    added: Vec<Fault>,
+    culprits: &[Culprit],
+    confidence: Confidence,
+) -> Vec<Fault> {
     let reported = faults.list.iter().map(|blamed| blamed.fault.clone());
     let mut all: Vec<Fault> = Vec::new();
     for mut fault in added.into_iter().chain(reported).chain(rules::lasting_link_faults(scene)) {
@@ -117,6 +126,9 @@ fn all_faults(scene: &Scene<'_>, faults: &Faults, added: Vec<Fault>, culprits: &
             culprit.node == fault.node && culprit.resource.as_ref().is_none_or(|r| *r == fault.resource)
         };
         fault.ended_run = culprits.iter().any(blamed);
+        if fault.ended_run {
+            fault.confidence = fault.confidence.max(confidence);
+        }
         if all.iter().all(|other| (&other.node, &other.resource) != (&fault.node, &fault.resource)) {
             all.push(fault);
         }

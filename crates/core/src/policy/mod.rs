@@ -87,7 +87,8 @@ impl Default for JobLimits {
 pub const DEFAULT_POLICY: &str = include_str!("../../../../etc/policy.toml");
 
 impl Default for Policy {
-    /// Monitor mode; confirmed hardware faults would drain and requeue, the rest is noted.
+    /// Monitor mode; confirmed hardware and system faults would drain and requeue, probable ones and network trouble
+    /// would requeue, the rest is noted.
     fn default() -> Self {
         Self { version: 1, mode: Modes::default(), job: JobLimits::default(), rules: rule::defaults() }
     }
@@ -141,14 +142,29 @@ mod tests {
     }
 
     #[test]
-    fn default_drains_only_confirmed_hardware() {
+    fn default_drains_only_for_confirmed_faults_of_the_node() {
         let policy = Policy::default();
         let code = Code::from("xid.79");
         for class in CauseClass::ALL {
             for confidence in Confidence::ALL {
                 let got = policy.rule_for(&claim(*class, *confidence, &code, &Resource::Host));
-                let expect_drain = *class == CauseClass::Hardware && *confidence == Confidence::Confirmed;
+                let expect_drain = matches!(class, CauseClass::Hardware | CauseClass::System)
+                    && *confidence == Confidence::Confirmed;
                 assert_eq!(got.node == Intent::Drain, expect_drain, "{class} {confidence}: {}", got.name);
+            }
+        }
+    }
+
+    #[test]
+    fn default_never_runs_a_job_again_for_what_its_program_did_or_nobody_knows() {
+        let policy = Policy::default();
+        let code = Code::from("x");
+        for class in [CauseClass::Application, CauseClass::Unknown, CauseClass::None] {
+            for confidence in Confidence::ALL {
+                assert_eq!(
+                    policy.rule_for(&claim(class, *confidence, &code, &Resource::Job)).job,
+                    Intent::Note
+                );
             }
         }
     }

@@ -100,15 +100,20 @@ pub(super) fn defaults() -> Vec<Rule> {
         job: Intent::Note,
         mode: None,
     };
+    let of = |name: &str, class: CauseClass, confidence: Confidence, node: Intent| Rule {
+        name: name.to_owned(),
+        class: vec![class],
+        confidence,
+        node,
+        job: Intent::Requeue,
+        ..rest.clone()
+    };
     vec![
-        Rule {
-            name: "hardware-confirmed".to_owned(),
-            class: vec![CauseClass::Hardware],
-            confidence: Confidence::Confirmed,
-            node: Intent::Drain,
-            job: Intent::Requeue,
-            ..rest.clone()
-        },
+        of("hardware-confirmed", CauseClass::Hardware, Confidence::Confirmed, Intent::Drain),
+        of("hardware-probable", CauseClass::Hardware, Confidence::Probable, Intent::Note),
+        of("system-confirmed", CauseClass::System, Confidence::Confirmed, Intent::Drain),
+        of("system-probable", CauseClass::System, Confidence::Probable, Intent::Note),
+        of("network-probable", CauseClass::Network, Confidence::Probable, Intent::Note),
         rest,
     ]
 }

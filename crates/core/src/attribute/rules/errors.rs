@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
 use crate::attribute::faults::Faults;
-use crate::attribute::scene::{Scene, TOGETHER, may_be_blamed};
+use crate::attribute::scene::{Scene, TOGETHER, is_gpu, may_be_blamed};
 use crate::attribute::{Discounted, Evidence, OutputEvent};
-use crate::{CauseClass, Confidence, Event, Stamp};
+use crate::{CauseClass, Confidence, Event, Resource, Stamp};
 
 /// The rank that ended first said why: an exception, an assertion, a segmentation fault, out of memory. What the other
 /// ranks print afterwards are echoes.
@@ -95,7 +95,11 @@ fn contradicted(scene: &Scene<'_>, faults: &Faults, seen: &OutputEvent) -> Optio
         None => (0..scene.evidence.nodes.len()).collect(),
     };
     let sighted = |node: &usize| scene.evidence.nodes.get(*node).is_some_and(|node| node.kernel_read);
-    let agrees = faults.list.iter().any(|blamed| suspects.contains(&blamed.node));
+    let agrees = faults.list.iter().any(|blamed| {
+        let of_a_gpu =
+            is_gpu(&blamed.fault.resource) || matches!(blamed.fault.resource, Resource::NvSwitch(_));
+        of_a_gpu && suspects.contains(&blamed.node) && scene.is_within_run(blamed.fault.at)
+    });
     (!agrees && !suspects.is_empty() && suspects.iter().all(sighted))
         .then(|| "only the job says so: kernel log and NVML of the node show no such thing".to_owned())
 }

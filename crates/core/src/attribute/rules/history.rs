@@ -146,6 +146,7 @@ fn same_node(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let mut claim = Claim::new(CauseClass::Hardware, Confidence::Probable, why.clone());
     claim.at = scene.first_sign();
     claim.trusted = true;
+    claim.statistical = true;
     claim.culprits = vec![(*node, None)];
     claim.evidence = before.iter().take(4).map(|past| remembered(past, &name)).collect();
     claim.faults = vec![Fault {
