@@ -161,6 +161,11 @@ fn syslog_time(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
 /// `host kernel: text`, `host name[pid]: text`, or RFC 5424's `host app pid msgid data text`.
 fn sent<'a>(c: &mut Cursor<'a>, peeled: &mut Peeled<'a>, rfc5424: bool) -> Option<&'a [u8]> {
     c.spaces();
+    // Some collectors leave the host out: `2026-11-29 13:05:23 kernel:[  1.2] text`.
+    if c.text(b"kernel:").is_some() {
+        peeled.sender = Sender::Kernel;
+        return Some(c.0.strip_prefix(b" ").unwrap_or(c.0));
+    }
     let host = c.word()?;
     c.byte(b' ')?;
     let name = c.0;

@@ -49,6 +49,8 @@ fn every_way_of_writing_a_kernel_line_gives_the_same_text() {
         ("[Nov 29 2026 13:05:23] ", Sender::Unsaid, None, noon),
         ("[2026-11-29 13:05:23.123456][  123.456789] ", Sender::Unsaid, None, precise),
         ("kernel: message repeated 9 times: [ ", Sender::Kernel, None, None),
+        ("2026-11-29 13:05:23.123456 kernel:[  123.456789] ", Sender::Kernel, None, precise),
+        ("Nov 29 13:05:23 kernel: ", Sender::Kernel, None, noon),
         ("[Nov29 13:05] ", Sender::Unsaid, None, None),
         ("[  +0.000012] ", Sender::Unsaid, None, None),
         ("2026-11-29T13:05:23,123456+01:00 ", Sender::Unsaid, None, precise),
