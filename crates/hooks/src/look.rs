@@ -146,6 +146,7 @@ impl Look {
         let begun = ctx.clock.monotonic();
         let probe = Probe {
             runner: ctx.runner,
+            clock: ctx.clock,
             root: &ctx.root,
             program: ctx.config.paths.libexec.join("triage-probe"),
             library: ctx.config.nvml.library.clone(),

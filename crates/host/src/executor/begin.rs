@@ -27,7 +27,7 @@ impl Executor<'_> {
     pub(super) fn clear_begin_time(&self, run: &RunId, deadline: Deadline) -> Outcome {
         let mut pause = FIRST;
         loop {
-            match self.scontrol.job(run.job) {
+            match self.scontrol.job_of(run) {
                 Ok(job) => match next(run, &job) {
                     Step::Over(why) => return self.done(why),
                     Step::Clear => match self.scontrol.start_now(&named(run, &job).scontrol_name()) {

@@ -2,13 +2,16 @@
 //! finds an action that was done already done: by a pass that crashed, by another node, by a person.
 mod begin;
 mod drain;
+mod extra;
 mod publish;
 mod requeue;
+
+use std::fmt;
 
 use triage_core::{Action, Outcome};
 
 use crate::clock::{Clock, Deadline};
-use crate::slurm::{Scontrol, ScontrolError};
+use crate::slurm::{Refusal, Scontrol, ScontrolError};
 
 /// Carries out actions.
 pub struct Executor<'a> {
@@ -49,4 +52,20 @@ impl Executor<'_> {
         let retry = error.may_pass_later();
         Outcome { at: self.clock.now(), done: false, retry, answer: error.to_string() }
     }
+
+    /// As [`failed`](Self::failed), but a refusal of an unknown kind is tried again as well: the state is read before
+    /// every try, so one that had worked is found done.
+    fn failed_but_harmless_to_repeat(&self, error: &ScontrolError) -> Outcome {
+        let unknown = matches!(error, ScontrolError::Refused { refusal: Refusal::Other, .. });
+        Outcome { retry: unknown || error.may_pass_later(), ..self.failed(error) }
+    }
 }
+
+impl fmt::Debug for Executor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor").field("scontrol", &self.scontrol).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,17 @@
 //! Putting a job back to work elsewhere: requeue, then keep it off the bad node.
-use triage_core::{JobRecord, NodeName, Outcome, RunId};
+use triage_core::{JobRecord, NodeName, Outcome, RunId, Stamp};
 
 use super::Executor;
+use crate::slurm::hostlist::fold;
 use crate::slurm::{Refusal, ScontrolError};
+
+/// How far a job's start, by the controller's clock, may lie behind its prolog's, by the node's. Munge refuses
+/// messages between clocks that differ by more than 5 minutes.
+const CLOCKS_APART_S: i64 = 300;
 
 impl Executor<'_> {
     pub(super) fn requeue(&self, run: &RunId, exclude: &[NodeName], hold: bool) -> Outcome {
-        let job = match self.scontrol.job(run.job) {
+        let job = match self.scontrol.job_of(run) {
             Ok(job) => job,
             Err(error) => return self.failed(&error),
         };
@@ -14,11 +19,13 @@ impl Executor<'_> {
         if job.restarts > run.restart {
             return self.keep_off(&name, &job, exclude, "requeued already");
         }
-        if let Some(why) = forbidden(&job) {
+        if let Some(why) = another_run(run, &job).or_else(|| forbidden(&job)) {
             return self.left_alone(why);
         }
         match self.scontrol.requeue(&name, hold) {
-            Ok(()) => self.keep_off(&name, &job, exclude, "requeued"),
+            Ok(()) => {
+                self.keep_off(&name, &job, exclude, if hold { "requeued and held" } else { "requeued" })
+            }
             Err(ScontrolError::Refused { refusal: Refusal::AlreadyPending, .. }) => {
                 self.keep_off(&name, &job, exclude, "waits already")
             }
@@ -29,6 +36,14 @@ impl Executor<'_> {
     /// Adds the bad nodes to the ones the job must not run on. Slurm replaces the list, so it is read and written
     /// whole. That this fails does not undo the requeue: the node is drained as well.
     fn keep_off(&self, name: &str, job: &JobRecord, exclude: &[NodeName], what: &str) -> Outcome {
+        let could_not = |why: &dyn std::fmt::Display| {
+            self.done(format!("{what} as {name}; could not be kept off {}: {why}", list(exclude)))
+        };
+        let shown = job.fields.get("ExcNodeList").map_or("", String::as_str);
+        if job.excluded.is_empty() && !matches!(shown, "" | "(null)") {
+            // Writing without them would let the job onto nodes its owner keeps it off.
+            return could_not(&format!("the nodes it excludes already cannot be read: \"{shown}\""));
+        }
         let mut nodes = job.excluded.clone();
         nodes.extend(exclude.iter().filter(|node| !job.excluded.contains(node)).cloned());
         if nodes.len() == job.excluded.len() {
@@ -36,9 +51,7 @@ impl Executor<'_> {
         }
         match self.scontrol.exclude(name, &nodes) {
             Ok(()) => self.done(format!("{what} as {name}; kept off {}", list(&nodes))),
-            Err(error) => {
-                self.done(format!("{what} as {name}; could not be kept off {}: {error}", list(exclude)))
-            }
+            Err(error) => could_not(&error),
         }
     }
 }
@@ -46,6 +59,17 @@ impl Executor<'_> {
 /// The run with the array and het ids that Slurm has for the job: the spool may not have told them.
 pub(super) fn named(run: &RunId, job: &JobRecord) -> RunId {
     RunId { array: job.array.or(run.array), het: job.het.or(run.het), ..run.clone() }
+}
+
+/// Slurm gives job ids again, after a loss of its state or a wrap. A run that began clearly later than ours is not it.
+fn another_run(run: &RunId, job: &JobRecord) -> Option<String> {
+    // Of a job that waits this is when it may begin.
+    let began = job.fields.get("StartTime").filter(|_| job.state != "PENDING")?.parse().ok()?;
+    let latest = run.start.plus_secs(CLOCKS_APART_S);
+    let other = Stamp::from_secs(began) > latest;
+    other.then(|| {
+        format!("job {} is another run now, begun at {}, left alone", run.job, Stamp::from_secs(began))
+    })
 }
 
 /// What was decided without the job's record is checked here; what was decided with it, again.
@@ -64,5 +88,5 @@ fn forbidden(job: &JobRecord) -> Option<String> {
 }
 
 fn list(nodes: &[NodeName]) -> String {
-    if nodes.is_empty() { "no node".to_owned() } else { crate::slurm::hostlist::join(nodes) }
+    if nodes.is_empty() { "no node".to_owned() } else { fold(nodes) }
 }

@@ -6,6 +6,9 @@ use triage_core::{ExitStatus, NodeName, Stamp};
 
 use super::hostlist;
 
+/// Stands for the nodes of a list that could not be read. No node has this name.
+pub const UNREADABLE: &str = "(unreadable)";
+
 /// What slurmd tells a prolog or epilog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookEnv {
@@ -23,7 +26,8 @@ pub struct HookEnv {
     pub partition: String,
     /// `SLURM_JOB_RESTART_COUNT`.
     pub restart: u32,
-    /// `SLURM_JOB_NODELIST` (23.02 and later), else `SLURM_NODELIST`, expanded; the first one is the batch host.
+    /// `SLURM_JOB_NODELIST` (23.02 and later), else `SLURM_NODELIST`, expanded; the first one is the batch host. Empty
+    /// where neither is set; [`UNREADABLE`] alone where it is no list.
     pub nodes: Vec<NodeName>,
     /// `SLURM_JOB_GPUS`: GRES indices on this node. Only numbers: UUID forms of other variables are no indices.
     pub gpus: Vec<u32>,
@@ -90,8 +94,7 @@ impl HookEnv {
             user: get("SLURM_JOB_USER").unwrap_or_default().to_owned(),
             partition: get("SLURM_JOB_PARTITION").unwrap_or_default().to_owned(),
             restart: number(get("SLURM_JOB_RESTART_COUNT")).unwrap_or(0),
-            // A list that cannot be read makes this the only node known, and so the batch host of nobody else's job.
-            nodes: list.and_then(|list| hostlist::expand(list).ok()).unwrap_or_default(),
+            nodes: list.map(nodes).unwrap_or_default(),
             gpus: get("SLURM_JOB_GPUS").map(indices).unwrap_or_default(),
             exit: number::<i32>(get("SLURM_JOB_EXIT_CODE")).map(ExitStatus::from_wait),
             het: number(get("SLURM_HET_JOB_ID")).filter(|leader| *leader != 0),
@@ -100,6 +103,12 @@ impl HookEnv {
             node,
         })
     }
+}
+
+/// A list that cannot be read has a first node all the same, and this one must not take itself for it: then every node
+/// of the job would decide about the job.
+fn nodes(list: &str) -> Vec<NodeName> {
+    hostlist::expand(list).unwrap_or_else(|_| vec![NodeName::new(UNREADABLE)])
 }
 
 fn bad(name: &'static str, value: &str, expected: &'static str) -> EnvError {
@@ -145,6 +154,35 @@ mod tests {
         assert_eq!(env.gpus, [0, 2, 5, 6, 7]);
         assert_eq!(env.exit, Some(ExitStatus::Exit(1)));
         assert_eq!((env.restart, env.start, env.het), (2, None, None));
+    }
+
+    #[test]
+    fn an_epilog_of_24_11() {
+        let env = env(&[
+            ("SLURM_JOB_NODELIST", "n2,n[5-6]"),
+            ("SLURM_NODELIST", "other"),
+            ("SLURM_JOB_START_TIME", "1800000000"),
+            ("SLURM_HET_JOB_ID", "40"),
+            ("SLURM_CONF", "/run/slurm/conf/slurm.conf"),
+        ])
+        .unwrap();
+        assert_eq!(env.nodes, ["n2", "n5", "n6"].map(NodeName::from));
+        assert_eq!(env.start, Some(Stamp::from_secs(1_800_000_000)));
+        assert_eq!((env.het, env.slurm_conf.as_deref()), (Some(40), Some("/run/slurm/conf/slurm.conf")));
+    }
+
+    #[test]
+    fn a_node_list_that_cannot_be_read_makes_nobody_the_batch_host() {
+        assert_eq!(env(&[("SLURM_NODELIST", "n[1-")]).unwrap().nodes, [NodeName::from(UNREADABLE)]);
+        assert_eq!(env(&[]).unwrap().nodes, []);
+    }
+
+    #[test]
+    fn what_slurm_leaves_out_is_not_made_up() {
+        let env =
+            env(&[("SLURM_JOB_UID", ""), ("SLURM_HET_JOB_ID", "0"), ("SLURM_JOB_START_TIME", "0")]).unwrap();
+        assert_eq!((env.uid, env.het, env.start, env.exit), (u32::MAX, None, None, None));
+        assert_eq!((env.cluster.as_str(), env.restart), ("", 0));
     }
 
     #[test]

@@ -1,22 +1,31 @@
 //! Running `triage-probe`: NVML in a process that may hang. A hang is an answer of its own, with the place where it
 //! happens; nobody waits for the process, and no second one is started while it lives.
-use std::fs;
+//!
+//! Two programs that want a sweep at once take turns over a lock, so that a probe which only runs is not taken for one
+//! that hangs.
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use triage_core::ExitStatus;
 use triage_core::reading::NvmlReading;
 
+use crate::clock::{Clock, Deadline};
 use crate::proc::Root;
 use crate::runner::{Command, Finished, RunError, Runner, Stuck};
 
 /// Largest answer, bytes: sixteen GPUs with eighteen links each are below 64 KiB.
 const ANSWER_CAP: usize = 4 * 1024 * 1024;
 
+/// How often a taken lock is tried. A sweep over eight healthy GPUs takes a few hundred milliseconds.
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+
 /// How to run the probe.
 pub struct Probe<'a> {
     /// Runs it.
     pub runner: &'a dyn Runner,
+    /// The clock.
+    pub clock: &'a dyn Clock,
     /// Where `/proc` is.
     pub root: &'a Root,
     /// The executable.
@@ -55,6 +64,9 @@ pub enum ProbeFailure {
     /// It died: inside a damaged library, for instance.
     #[error("the probe was ended by signal {0}")]
     Died(i32),
+    /// Another program's probe took all the time there was. Its reading is as good.
+    #[error("another program's probe was still running after {} ms", .0.as_millis())]
+    Busy(Duration),
     /// It could not be run, or its answer is none.
     #[error("{0}")]
     Failed(String),
@@ -81,6 +93,9 @@ impl Probe<'_> {
     /// # Errors
     /// See [`ProbeFailure`].
     pub fn run(&self) -> Result<NvmlReading, ProbeFailure> {
+        let deadline = Deadline::after(self.clock, self.deadline);
+        // Held while our probe runs; when we die it is free again, and the pid on file tells of what we left.
+        let _turn = self.turn(deadline)?;
         if let Some(still) = self.still_hung() {
             return Err(still);
         }
@@ -88,7 +103,8 @@ impl Probe<'_> {
         if let Some(scenario) = &self.scenario {
             args.extend(["--scenario".to_owned(), scenario.display().to_string()]);
         }
-        let mut command = Command::new(&self.program, self.deadline).args(args).args(["--json"]);
+        let left = deadline.left(self.clock);
+        let mut command = Command::new(&self.program, left).args(args).args(["--json"]);
         command.output_cap = ANSWER_CAP;
         command.pid_file = Some(self.pid_file.clone());
         match self.runner.run(&command) {
@@ -98,10 +114,25 @@ impl Probe<'_> {
         }
     }
 
+    /// Waits for our turn. Without a run folder there is nobody to take turns with.
+    fn turn(&self, deadline: Deadline) -> Result<Option<File>, ProbeFailure> {
+        let path = self.pid_file.with_extension("lock");
+        let Ok(lock) = File::options().create(true).truncate(false).write(true).open(path) else {
+            return Ok(None);
+        };
+        while lock.try_lock().is_err() {
+            if deadline.has_passed(self.clock) {
+                return Err(ProbeFailure::Busy(self.deadline));
+            }
+            self.clock.sleep(BETWEEN_TRIES);
+        }
+        Ok(Some(lock))
+    }
+
     /// The process whose pid is on file, if it is still the same one.
     fn still_hung(&self) -> Option<ProbeFailure> {
         let (pid, start) = noted(&self.pid_file)?;
-        let stat = self.root.process(pid).filter(|stat| stat.start_ticks == start && stat.state != 'Z');
+        let stat = self.root.process(pid).filter(|stat| stat.start_ticks == start && !stat.has_ended());
         if stat.is_none() {
             let _ = fs::remove_file(&self.pid_file);
         }
@@ -119,71 +150,28 @@ fn noted(path: &Path) -> Option<(u32, u64)> {
 fn answer(finished: &Finished) -> Result<NvmlReading, ProbeFailure> {
     match finished.status {
         ExitStatus::Signal(signal) => Err(ProbeFailure::Died(signal)),
-        ExitStatus::Exit(0) if !finished.truncated => serde_json::from_slice(&finished.stdout)
-            .map_err(|error| ProbeFailure::Failed(format!("the probe's answer cannot be read: {error}"))),
+        ExitStatus::Exit(0) if finished.truncated => {
+            Err(ProbeFailure::Failed(format!("the probe's answer is longer than {ANSWER_CAP} bytes")))
+        }
+        ExitStatus::Exit(0) => reading(&finished.stdout)
+            .map_err(|what| ProbeFailure::Failed(format!("the probe's answer cannot be read: {what}"))),
         ExitStatus::Exit(code) => {
             let words = String::from_utf8_lossy(&finished.stderr);
-            let words = words.lines().next().unwrap_or_default();
+            let words: String = words.lines().next().unwrap_or_default().chars().take(300).collect();
             Err(ProbeFailure::Failed(format!("the probe ended with exit code {code}: {words}")))
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testkit::{Scripted, answered, failed};
-
-    fn run(runner: &Scripted, pid_file: PathBuf) -> Result<NvmlReading, ProbeFailure> {
-        let probe = Probe {
-            runner,
-            root: &Root::default(),
-            program: "/x/triage-probe".into(),
-            library: "libnvidia-ml.so.1".into(),
-            scenario: Some("/s.toml".into()),
-            pid_file,
-            deadline: Duration::from_secs(1),
-        };
-        probe.run()
+/// Every field of a reading may be missing, so that half an answer would read as "no GPU here". The state is always
+/// written; its absence says that this is no reading.
+fn reading(answer: &[u8]) -> Result<NvmlReading, String> {
+    let value: serde_json::Value = serde_json::from_slice(answer).map_err(|error| error.to_string())?;
+    if value.get("state").is_none() {
+        return Err("it has no \"state\"".to_owned());
     }
-
-    fn nowhere() -> PathBuf {
-        "/nonexistent/probe.pid".into()
-    }
-
-    #[test]
-    fn a_reading_is_passed_on() {
-        let runner = Scripted::in_order([answered(r#"{"state":"ok","gpus":[{"index":0,"lost":true}]}"#)]);
-        assert!(run(&runner, nowhere()).unwrap().gpus[0].lost);
-        assert_eq!(runner.asked(), ["--library libnvidia-ml.so.1 --scenario /s.toml --json"]);
-    }
-
-    #[test]
-    fn what_is_no_reading_is_a_failure_and_not_health() {
-        for answer in [answered(""), answered("[]"), answered("{\"state\":\"ok\""), failed("no")] {
-            let runner = Scripted::in_order([answer]);
-            assert!(matches!(run(&runner, nowhere()), Err(ProbeFailure::Failed(_))));
-        }
-    }
-
-    #[test]
-    fn no_second_probe_is_started_beside_one_that_hangs() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("probe.pid");
-        let me = std::process::id();
-        let start = Root::default().process(me).unwrap().start_ticks;
-        fs::write(&file, format!("{me} {start}\n")).unwrap();
-        let runner = Scripted::in_order([]);
-        assert!(matches!(run(&runner, file), Err(ProbeFailure::StillHung { .. })));
-        assert!(runner.asked().is_empty());
-    }
-
-    #[test]
-    fn a_pid_that_another_process_has_now_stops_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("probe.pid");
-        fs::write(&file, format!("{} 1\n", std::process::id())).unwrap();
-        let runner = Scripted::in_order([answered("{}")]);
-        assert!(run(&runner, file).is_ok());
-    }
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests;

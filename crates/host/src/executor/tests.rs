@@ -1,0 +1,337 @@
+//! Against a small controller that keeps state, so that doing a thing twice can be seen.
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use triage_core::{Action, ArrayId, CaseId, DecisionId, NodeName, RunId, Stamp};
+
+use super::*;
+use crate::runner::{Command, Finished, RunError};
+use crate::testkit::{FakeClock, Scripted, answered, failed};
+
+const OURS: &str = "slurm-triage: xid.79 gpu:0000:61:00.0 [case 0a1b2c3d]";
+const AWAY: &str = "slurm_load_node error: Unable to contact slurm controller (connect failure)";
+
+/// One node and one job, as the controller has them.
+#[derive(Debug, Clone)]
+struct Slurm {
+    node: String,
+    reason: String,
+    extra: String,
+    job: String,
+    why: String,
+    restarts: u32,
+    requeue: u8,
+    batch: u8,
+    excluded: String,
+    started: i64,
+    name: String,
+    /// The next changes are refused with this.
+    refusal: Option<&'static str>,
+    changes: Vec<String>,
+}
+
+impl Slurm {
+    fn healthy() -> Self {
+        Self {
+            node: "MIXED".into(),
+            reason: String::new(),
+            extra: String::new(),
+            job: "COMPLETING".into(),
+            why: "NonZeroExitCode".into(),
+            restarts: 0,
+            requeue: 1,
+            batch: 1,
+            excluded: "(null)".into(),
+            started: 1_800_000_000,
+            name: "JobId=43 ArrayJobId=42 ArrayTaskId=1".into(),
+            refusal: None,
+            changes: Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, command: &Command) -> Result<Finished, RunError> {
+        let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
+        match args.as_slice() {
+            ["-o", "show", "node", "n1"] => answered(&format!(
+                "NodeName=n1 State={} Reason={} [root@1800000000]{}\n",
+                self.node,
+                self.reason,
+                if self.extra.is_empty() { String::new() } else { format!(" Extra={}", self.extra) },
+            )),
+            ["-o", "show", "job", "42_1" | "43"] => answered(&format!(
+                "{} JobName=x JobState={} Reason={} Requeue={} Restarts={} BatchFlag={} ExitCode=1:0 StartTime={} \
+                 ExcNodeList={} NodeList=n[1-2]\n",
+                self.name,
+                self.job,
+                self.why,
+                self.requeue,
+                self.restarts,
+                self.batch,
+                self.started,
+                self.excluded,
+            )),
+            ["-o", ..] => failed("slurm_load_jobs error: Invalid job id specified"),
+            change => self.change(change),
+        }
+    }
+
+    fn change(&mut self, args: &[&str]) -> Result<Finished, RunError> {
+        if let Some(refusal) = self.refusal {
+            return failed(refusal);
+        }
+        self.changes.push(args.join(" "));
+        match args {
+            ["update", "NodeName=n1", "State=DRAIN", reason] => {
+                self.node = "MIXED+DRAIN".into();
+                self.reason = reason.trim_start_matches("Reason=").into();
+            }
+            ["update", "NodeName=n1", "State=UNDRAIN"] => self.node = "MIXED".into(),
+            ["update", "NodeName=n1", extra] => self.extra = extra.trim_start_matches("Extra=").into(),
+            ["requeue" | "requeuehold", _] => {
+                self.restarts += 1;
+                self.why = "BeginTime".into();
+            }
+            ["update", _, list] if list.starts_with("ExcNodeList=") => {
+                self.excluded = list.trim_start_matches("ExcNodeList=").into();
+            }
+            ["update", _, "StartTime=now"] => self.job = "RUNNING".into(),
+            other => panic!("unexpected: {other:?}"),
+        }
+        answered("")
+    }
+}
+
+/// Runs `action` against `slurm` as often as said; gives the outcomes and the controller afterwards.
+fn execute(slurm: Slurm, action: &Action, times: usize) -> (Vec<Outcome>, Slurm) {
+    let slurm = Rc::new(RefCell::new(slurm));
+    let answering = Rc::clone(&slurm);
+    let runner = Scripted::new(move |command| answering.borrow_mut().answer(command));
+    let outcomes = (0..times).map(|_| once(&runner, action)).collect();
+    let after = slurm.borrow().clone();
+    (outcomes, after)
+}
+
+fn once(runner: &Scripted, action: &Action) -> Outcome {
+    let clock = FakeClock::at(Stamp::from_secs(1_800_000_100));
+    let deadline = Duration::from_secs(3);
+    let scontrol = Scontrol { runner, program: "/usr/bin/scontrol".into(), conf: None, deadline };
+    Executor { scontrol, clock: &clock }.execute(action, Deadline::after(&clock, Duration::from_secs(600)))
+}
+
+fn ids() -> (NodeName, CaseId, DecisionId) {
+    (NodeName::from("n1"), CaseId::from("0a1b2c3d"), DecisionId::from("d"))
+}
+
+fn drain() -> Action {
+    let (node, case, decision) = ids();
+    Action::Drain { node, reason: OURS.into(), case, decision }
+}
+
+fn resume() -> Action {
+    let (node, case, decision) = ids();
+    Action::Resume { node, case, decision }
+}
+
+fn publish(body: &str) -> Action {
+    let (node, _, decision) = ids();
+    Action::Publish { node, body: body.into(), decision }
+}
+
+fn run() -> RunId {
+    let start = Stamp::from_secs(1_800_000_001);
+    RunId { cluster: "c".into(), job: 43, array: None, het: None, restart: 0, start }
+}
+
+fn requeue(hold: bool) -> Action {
+    Action::Requeue { run: run(), exclude: vec!["n1".into()], hold, decision: ids().2 }
+}
+
+fn begin() -> Action {
+    Action::ClearBeginTime { run: run(), decision: ids().2 }
+}
+
+#[test]
+fn a_node_is_drained_once_however_often_it_is_asked() {
+    let (outcomes, after) = execute(Slurm::healthy(), &drain(), 3);
+    assert!(outcomes.iter().all(|outcome| outcome.done));
+    assert_eq!(after.changes, [format!("update NodeName=n1 State=DRAIN Reason={OURS}")]);
+}
+
+#[test]
+fn a_node_that_is_out_for_another_reason_is_not_touched() {
+    for state in ["IDLE+DRAIN", "MIXED+DRAIN", "DOWN*", "FAIL", "DOWN+DRAIN"] {
+        for reason in ["bad fan", "Not responding", "", "NHC: slurm-triage: x"] {
+            let slurm = Slurm { node: state.into(), reason: reason.into(), ..Slurm::healthy() };
+            for action in [drain(), resume()] {
+                let (outcomes, after) = execute(slurm.clone(), &action, 1);
+                assert!(!outcomes[0].done && !outcomes[0].retry, "{state} {reason}");
+                assert!(after.changes.is_empty(), "{state} {reason}");
+            }
+        }
+    }
+}
+
+#[test]
+fn our_drain_for_another_case_is_neither_replaced_nor_lifted() {
+    let reason = "slurm-triage: xid.48 gpu:0000:62:00.0 [case ffffffff]";
+    let slurm = Slurm { node: "IDLE+DRAIN".into(), reason: reason.into(), ..Slurm::healthy() };
+    let (outcomes, after) = execute(slurm.clone(), &drain(), 1);
+    assert!(outcomes[0].done && after.changes.is_empty());
+    let (outcomes, after) = execute(slurm, &resume(), 1);
+    assert!(!outcomes[0].done && after.changes.is_empty());
+}
+
+#[test]
+fn our_own_drain_is_lifted_once() {
+    let slurm = Slurm { node: "IDLE+DRAIN".into(), reason: OURS.into(), ..Slurm::healthy() };
+    let (outcomes, after) = execute(slurm, &resume(), 2);
+    assert!(outcomes.iter().all(|outcome| outcome.done));
+    assert_eq!(after.changes, ["update NodeName=n1 State=UNDRAIN"]);
+}
+
+#[test]
+fn a_controller_that_is_away_is_asked_again_later() {
+    let all = [drain(), resume(), publish("{}"), requeue(false)];
+    for action in &all {
+        let runner = Scripted::new(|_| failed(AWAY));
+        let outcome = once(&runner, action);
+        assert!(!outcome.done && outcome.retry, "{}", action.kind());
+        assert_eq!(runner.asked().len(), 1, "nothing is changed that could not be read: {}", action.kind());
+    }
+    for (refusal, retry) in [(AWAY, true), ("Access/permission denied", false), ("something new", true)] {
+        let (outcomes, _) = execute(Slurm { refusal: Some(refusal), ..Slurm::healthy() }, &drain(), 1);
+        assert_eq!((outcomes[0].done, outcomes[0].retry), (false, retry), "{refusal}");
+    }
+}
+
+#[test]
+fn our_word_is_put_beside_others_and_taken_away_again() {
+    let theirs = "{\"rack\": \"r 7\"}";
+    let slurm = Slurm { extra: theirs.into(), ..Slurm::healthy() };
+    let (outcomes, after) = execute(slurm, &publish("{\"v\":1}"), 2);
+    assert!(outcomes.iter().all(|outcome| outcome.done));
+    assert_eq!(after.extra, "{\"rack\":\"r 7\",\"slurm_triage\":{\"v\":1}}");
+    assert_eq!(after.changes.len(), 1);
+    let (_, after) = execute(after, &publish(""), 1);
+    assert_eq!(after.extra, "{\"rack\":\"r 7\"}");
+    let (outcomes, after) = execute(Slurm { extra: "rack 7".into(), ..after }, &publish("{\"v\":1}"), 1);
+    assert!(!outcomes[0].done && !outcomes[0].retry);
+    assert_eq!(after.extra, "rack 7");
+}
+
+#[test]
+fn a_job_is_requeued_once_by_the_name_that_means_it_alone() {
+    let (outcomes, after) = execute(Slurm::healthy(), &requeue(false), 3);
+    assert!(outcomes.iter().all(|outcome| outcome.done), "{outcomes:?}");
+    assert_eq!(after.changes, ["requeue 42_1", "update JobId=42_1 ExcNodeList=n1"]);
+    let (_, after) = execute(Slurm::healthy(), &requeue(true), 1);
+    assert_eq!(after.changes[0], "requeuehold 42_1");
+    let het = Slurm { name: "JobId=43 HetJobId=42 HetJobOffset=1".into(), ..Slurm::healthy() };
+    let (_, after) = execute(het, &requeue(false), 1);
+    assert_eq!(after.changes[0], "requeue 42", "the leader");
+}
+
+#[test]
+fn what_the_owner_excludes_is_kept() {
+    let (_, after) = execute(Slurm { excluded: "n[7-8]".into(), ..Slurm::healthy() }, &requeue(false), 1);
+    assert_eq!(after.excluded, "n[7-8,1]");
+    let unreadable = Slurm { excluded: "n[7".into(), ..Slurm::healthy() };
+    let (outcomes, after) = execute(unreadable, &requeue(false), 1);
+    assert!(outcomes[0].done && outcomes[0].answer.contains("cannot be read"), "{}", outcomes[0].answer);
+    assert_eq!(after.excluded, "n[7");
+}
+
+#[test]
+fn a_job_that_may_not_be_run_again_is_left_alone() {
+    let healthy = Slurm::healthy;
+    for slurm in [
+        Slurm { batch: 0, ..healthy() },
+        Slurm { requeue: 0, ..healthy() },
+        Slurm { job: "CANCELLED".into(), ..healthy() },
+        Slurm { job: "COMPLETED".into(), ..healthy() },
+        Slurm { why: "TimeLimit".into(), ..healthy() },
+        Slurm { started: 1_800_000_001 + 3_600, ..healthy() },
+        Slurm { name: "JobId=44".into(), ..healthy() },
+    ] {
+        let (outcomes, after) = execute(slurm.clone(), &requeue(false), 1);
+        assert!(!outcomes[0].done, "{slurm:?}");
+        assert!(after.changes.is_empty(), "{slurm:?}");
+    }
+}
+
+#[test]
+fn slurms_own_refusals_are_told_apart() {
+    for (refusal, done, retry) in [
+        ("Job is pending execution for job 42_1", true, false),
+        ("Requested operation is presently disabled for job 43", false, false),
+        ("Only batch jobs are accepted or processed for job 43", false, false),
+        ("Invalid job id specified for job 43", false, false),
+        (AWAY, false, true),
+        ("something new", false, false),
+    ] {
+        let (outcomes, _) = execute(Slurm { refusal: Some(refusal), ..Slurm::healthy() }, &requeue(false), 1);
+        assert_eq!((outcomes[0].done, outcomes[0].retry), (done, retry), "{refusal}");
+    }
+}
+
+#[test]
+fn a_known_array_task_is_named_without_asking() {
+    let array = Some(ArrayId { job: 42, task: 1 });
+    let action = Action::Requeue {
+        run: RunId { array, ..run() },
+        exclude: Vec::new(),
+        hold: false,
+        decision: ids().2,
+    };
+    let (_, after) = execute(Slurm::healthy(), &action, 1);
+    assert_eq!(after.changes, ["requeue 42_1"]);
+}
+
+#[test]
+fn the_begin_time_is_cleared_when_the_job_has_left_completing() {
+    let looks =
+        Rc::new(RefCell::new((0_u32, Slurm { restarts: 1, why: "BeginTime".into(), ..Slurm::healthy() })));
+    let inner = Rc::clone(&looks);
+    let runner = Scripted::new(move |command| {
+        let (count, slurm) = &mut *inner.borrow_mut();
+        *count += 1;
+        slurm.job = if *count < 9 { "COMPLETING".into() } else { "PENDING".into() };
+        slurm.answer(command)
+    });
+    assert!(once(&runner, &begin()).done);
+    let (count, slurm) = looks.borrow().clone();
+    assert_eq!((count, slurm.changes), (10, vec!["update JobId=42_1 StartTime=now".to_owned()]));
+}
+
+#[test]
+fn a_job_that_waits_for_something_else_or_runs_is_not_hurried() {
+    let pending = Slurm { restarts: 1, job: "PENDING".into(), ..Slurm::healthy() };
+    for (slurm, done) in [
+        (Slurm { why: "JobHeldUser".into(), ..pending.clone() }, true),
+        (Slurm { why: "Resources".into(), ..pending.clone() }, true),
+        (Slurm { job: "RUNNING".into(), ..pending.clone() }, true),
+        (Slurm { job: "CANCELLED".into(), ..pending.clone() }, true),
+        (Slurm { name: "JobId=44".into(), ..pending.clone() }, false),
+        (Slurm { restarts: 0, ..pending }, false),
+    ] {
+        let (outcomes, after) = execute(slurm.clone(), &begin(), 1);
+        assert_eq!(outcomes[0].done, done, "{slurm:?}: {}", outcomes[0].answer);
+        assert!(after.changes.is_empty(), "{slurm:?}");
+    }
+}
+
+#[test]
+fn waiting_for_the_epilog_ends_with_the_deadline_and_asks_ever_more_rarely() {
+    let runner = Scripted::new(|command| Slurm { restarts: 1, ..Slurm::healthy() }.answer(command));
+    let outcome = once(&runner, &begin());
+    assert!(!outcome.done && outcome.retry);
+    assert!(runner.asked().len() < 80, "{} questions in ten minutes", runner.asked().len());
+}
+
+#[test]
+fn a_refusal_is_carried_out_by_the_exit_code_alone() {
+    let (_, case, decision) = ids();
+    let (outcomes, after) = execute(Slurm::healthy(), &Action::RefuseJob { run: run(), case, decision }, 1);
+    assert!(outcomes[0].done && after.changes.is_empty());
+}
