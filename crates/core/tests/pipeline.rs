@@ -379,3 +379,13 @@ fn a_blind_source_is_an_event_and_neither_health_nor_fault() {
     assert_eq!(output.events[0].code.as_str(), "triage.source_hung");
     assert_eq!((output.cases, output.actions, output.needs), (vec![], vec![], vec![]));
 }
+
+#[test]
+fn the_peers_are_only_waited_for_when_this_node_has_nothing_to_say() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut pass = epilog(&catalog, &policy, ExitStatus::Exit(1));
+    pass.peers = Asked::NotAsked;
+    assert_eq!(step(&pass).needs, [], "a fault of its own explains the job");
+    pass.observations.clear();
+    assert_eq!(step(&pass).needs, [Need::Peers]);
+}

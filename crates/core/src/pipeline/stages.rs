@@ -88,7 +88,8 @@ fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> 
     }
     let Some(span) = input.span.as_ref().filter(|_| input.trigger == Trigger::Epilog) else { return needs };
     if span.is_batch_host() && judge::is_failed(span) {
-        if span.nodes.len() > 1 && input.peers.is_open() {
+        // With a fault of this node's own the job is explained; a peer that has one too drains itself.
+        if span.nodes.len() > 1 && !wants_node_out && input.peers.is_open() {
             needs.push(Need::Peers);
         }
         let blamed = wants_node_out || input.peers.get().is_some_and(|peers| !peers.is_empty());
