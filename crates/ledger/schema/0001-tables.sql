@@ -14,7 +14,8 @@ CREATE TABLE boots (
     first_seen INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A run's whole identity. Slurm reuses job ids and requeues jobs, so nothing refers to a bare job id.
+-- A run's identity. Slurm reuses job ids and requeues jobs, so nothing refers to a bare job id. Every array task and
+-- het component has a job id of its own; what it is part of is not always known at first, and is filled in.
 CREATE TABLE runs (
     id         INTEGER PRIMARY KEY,
     cluster    TEXT    NOT NULL,
@@ -25,8 +26,7 @@ CREATE TABLE runs (
     restart    INTEGER NOT NULL,
     start      INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX runs_identity ON runs
-    (job, start, restart, cluster, ifnull(array_job, -1), ifnull(array_task, -1), ifnull(het, -1));
+CREATE UNIQUE INDEX runs_identity ON runs (job, start, restart, cluster);
 CREATE INDEX runs_array ON runs (array_job, array_task) WHERE array_job IS NOT NULL;
 CREATE INDEX runs_het ON runs (het) WHERE het IS NOT NULL;
 

@@ -103,7 +103,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Whether the batch holds evidence, judgement or an intent, which must be on the disk before anything is done.
-    /// What is left over is bookkeeping that a later pass makes anew; see `Ledger::record`.
+    /// What is left over is bookkeeping; see `store.rs` for what its loss would cost.
     pub(crate) const fn must_survive_power_loss(&self) -> bool {
         !(self.events.is_empty()
             && self.cases.is_empty()

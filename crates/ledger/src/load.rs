@@ -1,6 +1,6 @@
 //! What a pass needs to know before it begins: one consistent look at the ledger.
 use rusqlite::{Connection, OptionalExtension, params};
-use triage_core::{BootId, Case, Decision, Event, JobSpan, NodeName, RunId, SourceKind, Stamp, TaskEdge};
+use triage_core::{Case, Decision, Event, JobSpan, RunId, SourceKind, Stamp, TaskEdge};
 
 use crate::batch::{Cursor, Generation, Reading};
 use crate::error::Result;
@@ -13,6 +13,7 @@ use crate::store;
 const RUN_EVENTS: u32 = 4096;
 /// Task records of one run that a pass is given at most.
 const RUN_TASKS: u32 = 16_384;
+const FOREVER: Stamp = Stamp::from_micros(i64::MAX);
 /// Two clocks tell of a task's start: the prolog's comes first, but a clock may be set back between the two.
 const CLOCK_SLACK_US: i64 = 5_000_000;
 
@@ -22,6 +23,7 @@ pub struct Load<'a> {
     /// Runs that left the node at or after this moment are loaded besides those that are on it.
     pub spans_since: Stamp,
     /// The run a prolog or epilog is for: its tasks, events and decisions are loaded, and it is not among the spans.
+    /// Tasks and events are also found for a run whose span was never written, by the run's start.
     pub run: Option<&'a RunId>,
 }
 
@@ -78,8 +80,14 @@ impl Ledger {
                 cases,
                 last_reading: last_reading(conn)?,
                 spans: spans(conn, what.spans_since, number)?,
-                tasks: span.as_ref().map(|span| tasks(conn, span)).transpose()?.unwrap_or_default(),
-                run_events: span.as_ref().map(|span| events_of(conn, span)).transpose()?.unwrap_or_default(),
+                tasks: match what.run {
+                    Some(run) => tasks(conn, run, span.as_ref().and_then(|span| span.end))?,
+                    None => Vec::new(),
+                },
+                run_events: match what.run {
+                    Some(run) => events_of(conn, run, span.as_ref())?,
+                    None => Vec::new(),
+                },
                 span,
                 cursors: cursor::all(conn)?,
                 sources: sources(conn)?,
@@ -156,39 +164,30 @@ fn span_of(conn: &Connection, run: i64) -> Result<Option<JobSpan>> {
     Ok(conn.query_row(&sql, [run], span::read).optional()?)
 }
 
-pub(crate) fn tasks(conn: &Connection, span: &JobSpan) -> Result<Vec<(Stamp, TaskEdge)>> {
+pub(crate) fn tasks(conn: &Connection, run: &RunId, end: Option<Stamp>) -> Result<Vec<(Stamp, TaskEdge)>> {
     let mut statement = conn.prepare(&format!(
         "SELECT {} FROM tasks t WHERE t.job = ?1 AND t.restart = ?2 AND t.at BETWEEN ?3 AND ?4
          AND t.cluster IN ('', ?5) ORDER BY t.at, t.rank LIMIT ?6",
         task::COLUMNS
     ))?;
-    let from = span.run.start.plus_micros(-CLOCK_SLACK_US);
-    let to = span.end.map_or(Stamp::from_micros(i64::MAX), |end| end.plus_micros(CLOCK_SLACK_US));
-    let params =
-        params![span.run.job, span.run.restart, from.micros(), to.micros(), span.run.cluster, RUN_TASKS];
+    let from = run.start.plus_micros(-CLOCK_SLACK_US);
+    let to = end.map_or(FOREVER, |end| end.plus_micros(CLOCK_SLACK_US));
+    let params = params![run.job, run.restart, from.micros(), to.micros(), run.cluster, RUN_TASKS];
     rows::collect(&mut statement, params, task::read)
 }
 
-pub(crate) fn events_of(conn: &Connection, span: &JobSpan) -> Result<Vec<Event>> {
-    let to = span.end.unwrap_or(Stamp::from_micros(i64::MAX));
-    events_between(conn, &span.node, Some(&span.boot), span.run.start, to)
-}
-
-fn events_between(
-    conn: &Connection,
-    node: &NodeName,
-    boot: Option<&BootId>,
-    from: Stamp,
-    to: Stamp,
-) -> Result<Vec<Event>> {
+/// Events since the run began; of its node and boot, and up to its end, where its span is known.
+fn events_of(conn: &Connection, run: &RunId, span: Option<&JobSpan>) -> Result<Vec<Event>> {
     let mut statement = conn.prepare(&format!(
-        "SELECT {} FROM {} WHERE e.at BETWEEN ?1 AND ?2 AND o.node = ?3 AND (?4 IS NULL OR o.boot = ?4)
-         ORDER BY e.at, e.seq LIMIT ?5",
+        "SELECT {} FROM {} WHERE e.at BETWEEN ?1 AND ?2 AND o.node = ifnull(?3, o.node)
+         AND o.boot = ifnull(?4, o.boot) ORDER BY e.at, e.seq LIMIT ?5",
         event::COLUMNS,
         event::FROM
     ))?;
-    let params =
-        params![from.micros(), to.micros(), node.as_str(), boot.map(|boot| boot.as_str()), RUN_EVENTS];
+    let to = span.and_then(|span| span.end).unwrap_or(FOREVER);
+    let node = span.map(|span| span.node.as_str());
+    let boot = span.map(|span| span.boot.as_str());
+    let params = params![run.start.micros(), to.micros(), node, boot, RUN_EVENTS];
     rows::collect(&mut statement, params, event::read)
 }
 

@@ -33,12 +33,13 @@ pub struct OpenOptions {
     pub wait: Duration,
     /// The moment.
     pub now: Stamp,
-    /// The file never grows beyond this many bytes; default 256 MiB plus an eighth, see [`crate::Limits`].
+    /// The site's limit, as in [`crate::Limits::bytes`]. SQLite refuses to let the file grow beyond an eighth more;
+    /// the eighth is what may come between two upkeeps.
     pub max_bytes: u64,
 }
 
-/// The default of [`crate::Limits::bytes`] and an eighth more, so that retention acts before SQLite refuses.
-const DEFAULT_MAX_BYTES: u64 = 288 * 1024 * 1024;
+/// The default of [`crate::Limits::bytes`].
+const DEFAULT_MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 impl OpenOptions {
     /// For a program of the suite.
@@ -125,10 +126,21 @@ impl Ledger {
         aside::replace(&path, &options, file, why)
     }
 
-    /// Runs `work` in one immediate transaction: the lock is taken at the start, where waiting for it is bounded.
+    /// Runs `work` in one immediate transaction: the lock is taken at the start, where waiting for it is bounded. It
+    /// is on the disk when this returns.
     pub(crate) fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        let Self { conn, path, .. } = self;
+        self.write_as(Durability::Synced, work)
+    }
+
+    /// The same, for what may be less durable.
+    pub(crate) fn write_as<T>(
+        &mut self,
+        durability: Durability,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Self { conn, path, opened, .. } = self;
         let run = || {
+            conn.pragma_update(None, "synchronous", durability.pragma(opened.journal))?;
             let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let value = work(&tx)?;
             tx.commit()?;
@@ -146,6 +158,26 @@ impl Ledger {
             Ok(value)
         };
         run().map_err(|error| sorted(&self.path, error))
+    }
+}
+
+/// What a commit survives once it has returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Power loss.
+    Synced,
+    /// The death of any process. A power loss or a kernel crash can take it back, whole, until the next synced commit
+    /// of any program.
+    Logged,
+}
+
+impl Durability {
+    /// With a rollback journal an unsynced commit can damage the file, so there everything is synced.
+    const fn pragma(self, journal: JournalMode) -> &'static str {
+        match (self, journal) {
+            (Self::Logged, JournalMode::Wal) => "NORMAL",
+            _ => "FULL",
+        }
     }
 }
 
@@ -233,7 +265,7 @@ fn settings(conn: &Connection, journal: JournalMode, max_bytes: u64) -> Result<(
     if found != journal.word() {
         log::warn!("ledger: journal mode stays {found}: another program has the file open");
     }
-    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "synchronous", Durability::Synced.pragma(journal))?;
     if journal == JournalMode::Wal {
         // The last one to close would otherwise copy the log and delete it: two more syncs in every prolog, and a
         // ledger that a non-root reader, who may not make these files, could not open. SQLite's own checkpoint after
@@ -243,7 +275,7 @@ fn settings(conn: &Connection, journal: JournalMode, max_bytes: u64) -> Result<(
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     }
     let page = pragma(conn, "page_size")?;
-    let pages = i64::try_from(max_bytes / page.max(512)).unwrap_or(i64::MAX);
+    let pages = i64::try_from(max_bytes.saturating_add(max_bytes / 8) / page.max(512)).unwrap_or(i64::MAX);
     conn.pragma_update(None, "max_page_count", pages)?;
     Ok(())
 }

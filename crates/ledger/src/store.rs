@@ -4,7 +4,7 @@ use triage_core::Observation;
 
 use crate::batch::{Batch, Cursor, Generation, Recorded};
 use crate::error::Result;
-use crate::open::Ledger;
+use crate::open::{Durability, Ledger};
 use crate::retain;
 use crate::rows::observation::Place;
 use crate::rows::{
@@ -20,33 +20,27 @@ impl Ledger {
     /// # Errors
     /// See [`crate::Error`]; nothing was written then.
     pub fn record(&mut self, batch: &Batch<'_>) -> Result<Recorded> {
-        self.set_durability(batch.must_survive_power_loss())?;
-        let recorded = match self.write(|tx| record(tx, batch)) {
+        let durability = durability(batch);
+        let recorded = match self.write_as(durability, |tx| record(tx, batch)) {
             Err(error) if error.is_full() => {
                 log::warn!("{error}: letting go of the oldest events");
                 retain::make_room(self, batch.now)?;
-                self.write(|tx| record(tx, batch))
+                self.write_as(durability, |tx| record(tx, batch))
             }
             outcome => outcome,
         }?;
         self.checkpoint_long_log();
         Ok(recorded)
     }
+}
 
-    /// Evidence, decisions and intents are synced to the disk before the call returns. A batch of bookkeeping alone
-    /// (an opened span, a cursor, a source's state) is not: in WAL mode such a commit survives the death of any
-    /// process, and only a power loss or a kernel crash within the seconds until the next synced commit (the health
-    /// check's, at the latest) can take it back, whole. What is lost then is that a job was on a node whose kernel
-    /// crashed under it, which slurmctld knows by itself (`NODE_FAIL`), and cursors, which cost reading some lines
-    /// twice. A prolog that waits a disk's sync for that, on every job start, would pay milliseconds for nothing.
-    /// With a rollback journal an unsynced commit can damage the file, so there everything is synced.
-    fn set_durability(&self, must_survive: bool) -> Result<()> {
-        let wal = self.opened.journal == crate::JournalMode::Wal;
-        let word = if must_survive || !wal { "FULL" } else { "NORMAL" };
-        self.conn
-            .pragma_update(None, "synchronous", word)
-            .map_err(|error| crate::Error::sqlite(&self.path, error))
-    }
+/// Evidence, judgement and intents are on the disk before anything is done about them. A batch of bookkeeping alone
+/// (an opened span, a cursor, a source's state) need not be. What a power loss takes of it, within the minute until the
+/// next health check's commit, is that a job was on a node whose kernel crashed under it, which slurmctld knows by
+/// itself (`NODE_FAIL`), and cursors, which cost reading some lines twice. A prolog that waited for the disk's sync
+/// for that would pay milliseconds at every job start for nothing.
+fn durability(batch: &Batch<'_>) -> Durability {
+    if batch.must_survive_power_loss() { Durability::Synced } else { Durability::Logged }
 }
 
 /// The state of cases, decisions and intents.

@@ -130,7 +130,6 @@ fn of_code(code: &str, column: &str) -> (String, [Value; 2]) {
 
 fn runs(filter: &Filter) -> Vec<(&'static str, Vec<Value>)> {
     let number = |n: u32| int(i64::from(n));
-    let optional = |n: Option<u32>| n.map_or(int(-1), number);
     let mut all = Vec::new();
     match filter.job {
         Some(JobFilter { job, task: Some(task) }) => {
@@ -143,17 +142,8 @@ fn runs(filter: &Filter) -> Vec<(&'static str, Vec<Value>)> {
     }
     if let Some(run) = &filter.run {
         all.push((
-            "r.job = ? AND r.start = ? AND r.restart = ? AND r.cluster = ? AND ifnull(r.array_job, -1) = ?
-             AND ifnull(r.array_task, -1) = ? AND ifnull(r.het, -1) = ?",
-            vec![
-                number(run.job),
-                int(run.start.micros()),
-                number(run.restart),
-                word(&run.cluster),
-                optional(run.array.map(|array| array.job)),
-                optional(run.array.map(|array| array.task)),
-                optional(run.het),
-            ],
+            "r.job = ? AND r.start = ? AND r.restart = ? AND r.cluster = ?",
+            vec![number(run.job), int(run.start.micros()), number(run.restart), word(&run.cluster)],
         ));
     }
     all

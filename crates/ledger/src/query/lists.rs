@@ -196,7 +196,7 @@ impl Ledger {
     /// # Errors
     /// See [`Ledger::events`].
     pub fn tasks_of(&self, span: &JobSpan) -> Result<Vec<(Stamp, TaskEdge)>> {
-        self.read(|conn| load::tasks(conn, span))
+        self.read(|conn| load::tasks(conn, &span.run, span.end))
     }
 
     /// Every source with its state.

@@ -60,6 +60,8 @@ const TARGET_TENTHS: u64 = 9;
 /// Bytes of log after which a commit moves it into the file: some forty healthy prologs. Reading a log of this length
 /// costs each program that opens the ledger a quarter of a millisecond.
 const LONG_LOG: u64 = 1024 * 1024;
+/// How often old rows are looked for.
+const PRUNE_EVERY_S: i64 = 3600;
 /// How often the whole file is checked.
 const CHECK_EVERY_S: i64 = 24 * 3600;
 /// The check reads the whole file: half a second for the largest ledger out of the page cache, some seconds from a
@@ -67,23 +69,18 @@ const CHECK_EVERY_S: i64 = 24 * 3600;
 const CHECK_NEEDS: Duration = Duration::from_secs(5);
 
 impl Ledger {
-    /// Settles what expired, prunes by age and size, gives space back, moves the log into the file and once a day
-    /// checks the whole file; all of it for no longer than `budget`, in short transactions.
+    /// Settles what expired and moves the log into the file. Once an hour it prunes by age and size and gives space
+    /// back, once a day it checks the whole file; all of it for no longer than `budget`, in short transactions.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when the check finds damage: [`Ledger::set_aside`] is next. Else see [`Error`].
     pub fn upkeep(&mut self, limits: &Limits, now: Stamp, budget: Duration) -> Result<Upkeep> {
         let end = Instant::now() + budget;
         let mut done = Upkeep { expired_intents: self.expire_intents(now)?, ..Upkeep::default() };
-        let complete = self.prune_old(limits, now, end, &mut done)?
-            && self.prune_much(limits, now, end, &mut done)?
-            && self.give_back(end)?;
+        done.complete =
+            !self.is_due("upkeep_at", PRUNE_EVERY_S, now)? || self.prune_all(limits, now, end, &mut done)?;
         self.checkpoint()?;
-        if complete {
-            done.checked = self.check_daily(now, end)?;
-            self.write(|tx| meta::set(tx, "upkeep_at", &now.micros()))?;
-        }
-        done.complete = complete;
+        done.checked = done.complete && self.check_daily(now, end)?;
         Ok(done)
     }
 
@@ -124,6 +121,26 @@ impl Ledger {
             Ok(conn.query_row(sql, [now.micros()], |row| row.get::<_, bool>(0))?)
         })?;
         if any { self.write(|tx| intents::expire(tx, now)).map(|n| n as u64) } else { Ok(0) }
+    }
+
+    /// Whether what the moment under `key` remembers is longer ago than `every_s` seconds. A moment in the future comes
+    /// from a clock that was ahead, and counts as long ago.
+    fn is_due(&self, key: &str, every_s: i64, now: Stamp) -> Result<bool> {
+        let last: Option<i64> = self.read(|conn| meta::get(conn, key))?;
+        Ok(last.is_none_or(|last| {
+            let age = now.micros_since(Stamp::from_micros(last));
+            !(0..every_s * 1_000_000).contains(&age)
+        }))
+    }
+
+    fn prune_all(&mut self, limits: &Limits, now: Stamp, end: Instant, done: &mut Upkeep) -> Result<bool> {
+        let complete = self.prune_old(limits, now, end, done)?
+            && self.prune_much(limits, now, end, done)?
+            && self.give_back(end)?;
+        if complete {
+            self.write(|tx| meta::set(tx, "upkeep_at", &now.micros()))?;
+        }
+        Ok(complete)
     }
 
     fn prune_old(&mut self, limits: &Limits, now: Stamp, end: Instant, done: &mut Upkeep) -> Result<bool> {
@@ -183,17 +200,19 @@ impl Ledger {
             if Instant::now() >= end {
                 return Ok(false);
             }
-            self.write(|tx| Ok(tx.execute_batch(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?))?;
+            self.write(|tx| {
+                // One page a row: it has to be read to its end.
+                let mut statement = tx.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+                let mut rows = statement.query([])?;
+                while rows.next()?.is_some() {}
+                Ok(())
+            })?;
         }
         Ok(true)
     }
 
     fn check_daily(&mut self, now: Stamp, end: Instant) -> Result<bool> {
-        let last: Option<i64> = self.read(|conn| meta::get(conn, "checked_at"))?;
-        let due = last.is_none_or(|last| {
-            let age = now.micros_since(Stamp::from_micros(last));
-            !(0..CHECK_EVERY_S * 1_000_000).contains(&age)
-        });
+        let due = self.is_due("checked_at", CHECK_EVERY_S, now)?;
         if !due || end.saturating_duration_since(Instant::now()) < CHECK_NEEDS {
             return Ok(false);
         }

@@ -5,26 +5,31 @@ use triage_core::{ArrayId, RunId};
 use super::{SqlResult, stamp};
 use crate::error::Result;
 
-/// The run's number, where the ledger knows it.
+/// The run's number, where the ledger knows it. A job id with restart count and start is enough to tell it from every
+/// other: array tasks and het components have job ids of their own.
 pub(crate) fn find(conn: &Connection, run: &RunId) -> Result<Option<i64>> {
-    let (array_job, array_task) = array_columns(run);
     Ok(conn
         .query_row(
-            "SELECT id FROM runs WHERE job = ?1 AND start = ?2 AND restart = ?3 AND cluster = ?4
-             AND ifnull(array_job, -1) = ifnull(?5, -1) AND ifnull(array_task, -1) = ifnull(?6, -1)
-             AND ifnull(het, -1) = ifnull(?7, -1)",
-            params![run.job, run.start.micros(), run.restart, run.cluster, array_job, array_task, run.het],
+            "SELECT id FROM runs WHERE job = ?1 AND start = ?2 AND restart = ?3 AND cluster = ?4",
+            params![run.job, run.start.micros(), run.restart, run.cluster],
             |row| row.get(0),
         )
         .optional()?)
 }
 
-/// The run's number; a new one if need be.
+/// The run's number; a new one if need be. The array or het job a run is part of may become known after it began: a
+/// prolog is not told.
 pub(crate) fn number(conn: &Connection, run: &RunId) -> Result<i64> {
+    let (array_job, array_task) = run.array.map_or((None, None), |array| (Some(array.job), Some(array.task)));
     if let Some(id) = find(conn, run)? {
+        conn.execute(
+            "UPDATE runs SET array_job = ifnull(?2, array_job), array_task = ifnull(?3, array_task),
+                             het = ifnull(?4, het)
+             WHERE id = ?1 AND ((?2 IS NOT NULL AND array_job IS NULL) OR (?4 IS NOT NULL AND het IS NULL))",
+            params![id, array_job, array_task, run.het],
+        )?;
         return Ok(id);
     }
-    let (array_job, array_task) = array_columns(run);
     conn.execute(
         "INSERT INTO runs (cluster, job, array_job, array_task, het, restart, start)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -36,10 +41,6 @@ pub(crate) fn number(conn: &Connection, run: &RunId) -> Result<i64> {
 /// The same where there may be no run.
 pub(crate) fn optional_number(conn: &Connection, run: Option<&RunId>) -> Result<Option<i64>> {
     run.map(|run| number(conn, run)).transpose()
-}
-
-fn array_columns(run: &RunId) -> (Option<u32>, Option<u32>) {
-    run.array.map_or((None, None), |array| (Some(array.job), Some(array.task)))
 }
 
 pub(crate) fn read(row: &Row<'_>) -> SqlResult<RunId> {

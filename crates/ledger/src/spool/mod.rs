@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use triage_core::{BootId, Stamp, TaskEdge, TaskWhat};
 
 use crate::error::{Error, Result};
-use crate::open::Ledger;
+use crate::open::{Durability, Ledger};
 use crate::rows::{self, counter, task};
 use files::SpoolFile;
 use record::Decoded;
@@ -92,7 +92,8 @@ impl Ledger {
             |key: &&(String, u64)| listed.iter().any(|file| file.name == key.0 && file.inode == key.1);
         let gone: Vec<_> = offsets.keys().filter(|key| !is_there(key)).collect();
         if !gone.is_empty() || pieces.iter().any(Piece::has_news) {
-            self.write(|tx| put(tx, &pieces, &gone, request.now, &mut imported))?;
+            // The spool is in memory: a power loss takes it as well.
+            self.write_as(Durability::Logged, |tx| put(tx, &pieces, &gone, request.now, &mut imported))?;
         }
         for piece in pieces.iter().filter(|piece| piece.reaches_end() && piece.file.idle) {
             if piece.file.job().is_none_or(|job| !on_node.contains(&job)) {

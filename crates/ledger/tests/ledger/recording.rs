@@ -198,6 +198,34 @@ fn an_epilog_finds_the_latest_open_run_of_its_job() {
 }
 
 #[test]
+fn an_array_task_that_is_known_late_is_the_same_run() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    record_span(&mut ledger, 1);
+    let array = Some(ArrayId { job: 9, task: 3 });
+    let ended = JobSpan { run: RunId { array, ..run_of(1) }, end: Some(T0.plus_secs(9)), ..span(1) };
+    put(&mut ledger, |batch, record| record(&Batch { spans: std::slice::from_ref(&ended), ..batch }));
+    assert_eq!(all(&ledger).spans, std::slice::from_ref(&ended), "ended, not a second one");
+    // A program that does not know takes nothing back.
+    let forgetful = JobSpan { run: run_of(1), ..ended.clone() };
+    put(&mut ledger, |batch, record| record(&Batch { spans: &[forgetful], ..batch }));
+    assert_eq!(all(&ledger).spans, [ended]);
+}
+
+#[test]
+fn a_run_whose_prolog_could_not_write_still_has_its_tasks_and_events() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    let seen = event(&line(5, "x"), "xid.79");
+    let tasks = [(T0.plus_secs(1), task(0))];
+    put(&mut ledger, |batch, record| {
+        record(&Batch { events: std::slice::from_ref(&seen), tasks: &tasks, ..batch });
+    });
+    let loaded = ledger.load(&Load { spans_since: T0, run: Some(&run_of(1)) }).unwrap();
+    assert_eq!((loaded.tasks.len(), loaded.run_events.len(), loaded.span), (1, 1, None));
+}
+
+#[test]
 fn a_new_boot_ends_what_the_old_one_left() {
     let place = Place::new();
     let mut ledger = place.open();
