@@ -178,7 +178,10 @@ fn blame(scene: &Scene<'_>, node: usize, resource: Resource, said: &[(Stamp, &Ev
         roots.iter().max_by_key(|(at, event)| (event.advice, event.confidence, std::cmp::Reverse(*at)))?;
     let confirmations = said.iter().filter(|(_, event)| event.role == Role::Confirmation);
     let all: Vec<&(Stamp, &Event)> = roots.iter().copied().chain(confirmations).collect();
-    let (at, first) = roots.iter().min_by_key(|(at, _)| *at)?;
+    // Warnings that went before, corrected errors for one, are not yet the fault.
+    let grave = lead.1.advice.wants_node_out();
+    let (at, first) =
+        roots.iter().filter(|(_, event)| event.advice.wants_node_out() == grave).min_by_key(|(at, _)| *at)?;
     let sources = super::scene::tally(all.iter().map(|(_, event)| event.source)).len();
     let confidence = roots.iter().map(|(_, event)| event.confidence).max()?;
     let advice = advice(&all);

@@ -101,27 +101,28 @@ impl<'a> Scene<'a> {
         self.evidence.output.iter().filter(|seen| !seen.survived)
     }
 
-    /// When a line was written: its own stamp, else that of its neighbours, else the end of the rank that wrote it.
+    /// When a line was written: its own stamp, else that of its neighbours, else the end of the rank that wrote it. Where
+    /// nothing places it, it came when the first task ended, unless a stamp before or behind it says otherwise.
     pub(super) fn written(&self, seen: &OutputEvent) -> Option<Stamp> {
         let sane = |at: Stamp| {
             let at = at.plus_micros(-self.zone);
             self.is_within_run(at).then_some(at)
         };
-        let by_file = || {
-            let (after, before) = (seen.time.after.and_then(sane), seen.time.before.and_then(sane));
-            match (after, before) {
-                (Some(after), Some(before)) if before.micros_since(after) <= 10 * TOGETHER => Some(after),
-                _ => None,
-            }
+        let (after, before) = (seen.time.after.and_then(sane), seen.time.before.and_then(sane));
+        let between = match (after, before) {
+            (Some(after), Some(before)) if before.micros_since(after) <= 10 * TOGETHER => Some(after),
+            _ => None,
         };
         let by_death = || {
             let rank = self.places.rank(seen).filter(|_| !self.places.are_launchers())?;
             self.deaths.iter().find(|death| death.task == rank).map(|death| death.at)
         };
-        seen.time.own.and_then(sane).or_else(by_file).or_else(by_death).or_else(|| {
-            // A bound is better than nothing: the line is not older than the stamp before it.
-            seen.time.after.and_then(sane)
-        })
+        let by_first_death = || {
+            let first = self.first_death()?.at;
+            Some(after.map_or(first, |after| after.max(first))).filter(|at| before.is_none_or(|b| *at <= b))
+        };
+        let own = seen.time.own.and_then(sane);
+        own.or(between).or_else(by_death).or_else(by_first_death).or(before).or(after)
     }
 
     /// When what a line reports began: a time-out began when the operation did.

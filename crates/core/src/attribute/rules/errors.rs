@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use crate::attribute::claim::{Claim, Rule, Tier};
 use crate::attribute::faults::Faults;
 use crate::attribute::scene::{Scene, TOGETHER, is_gpu, may_be_blamed};
-use crate::attribute::{Discounted, Evidence, OutputEvent};
-use crate::{CauseClass, Confidence, Event, Resource, Stamp};
+use crate::attribute::{Discounted, Evidence, Fault, OutputEvent};
+use crate::{Advice, CauseClass, Confidence, Event, Resource, Role, Stamp};
 
 /// The rank that ended first said why: an exception, an assertion, a segmentation fault, out of memory. What the other
 /// ranks print afterwards are echoes.
@@ -37,6 +37,34 @@ const NODE_SETUP: &[&str] = &[
     "python.missing_file",
 ];
 
+/// What a node's own trusted sources may say that makes the job's word on its set-up believable: errors in the output,
+/// and the codes that agree with them.
+const WITNESSES: &[(&[&str], &[&str])] = &[
+    (
+        &[
+            "cuda.driver_mismatch",
+            "cuda.insufficient_driver",
+            "cuda.no_device",
+            "cuda.unknown",
+            "cuda.busy",
+            "nvml.",
+        ],
+        &[
+            "nvidia.version_mismatch",
+            "nvidia.module_refused",
+            "nvidia.init_failed",
+            "nvidia.probe_failed",
+            "nvml.",
+        ],
+    ),
+    (&["cuda.not_initialized", "nccl.nvls"], &["fabric.", "service.failed", "nvml.fabric"]),
+    (
+        &["os.", "python.missing_file", "python.import_error"],
+        &["lustre.", "nfs.", "netfs.", "gpfs.", "fs.", "disk.", "raid."],
+    ),
+    (&["os.dns", "slurm."], &["service."]),
+];
+
 /// One thing that may have ended the run.
 struct Candidate<'a> {
     at: Option<Stamp>,
@@ -63,6 +91,7 @@ fn judge(scene: &Scene<'_>, faults: &Faults) -> Option<Claim> {
 /// Errors in the job's output that its process did not survive.
 fn printed<'a>(scene: &Scene<'a>, faults: &Faults, discounted: &mut Vec<Discounted>) -> Vec<Candidate<'a>> {
     let mut candidates = Vec::new();
+    let place = place_of_first_deaths(scene);
     for seen in scene.output().filter(|seen| may_be_blamed(&seen.event)) {
         if seen.event.class == CauseClass::Network || seen.code().starts_with("slurm.node") {
             continue;
@@ -76,12 +105,19 @@ fn printed<'a>(scene: &Scene<'a>, faults: &Faults, discounted: &mut Vec<Discount
             trusted: false,
             class: seen.event.class,
             code: seen.event.code.as_str(),
-            node: scene.places.origin(seen),
+            node: scene.places.origin(seen).or(place),
             rank: scene.places.rank(seen),
             evidence: scene.quote(seen),
         });
     }
     candidates
+}
+
+/// Where lines come from that do not say: the one node on which all tasks ended that ended first, by their own doing.
+fn place_of_first_deaths(scene: &Scene<'_>) -> Option<usize> {
+    let first = scene.first_death()?;
+    let together = || scene.deaths.iter().filter(|d| !d.is_by_kill() && d.at.micros_since(first.at) <= ECHO);
+    together().all(|death| death.node == first.node).then_some(first.node).filter(|_| together().count() > 0)
 }
 
 /// A job that says a device is broken is believed only where no trusted source could have known better: the kernel and
@@ -187,12 +223,62 @@ fn describe(scene: &Scene<'_>, first: &Candidate<'_>, same: &[&Candidate<'_>]) -
         .evidence
         .extend(same.iter().find(|other| other.trusted != first.trusted).map(|c| c.evidence.clone()));
     claim.evidence.extend(scene.first_death().map(|death| scene.obituary(&death)));
+    if let Some((node, (at, event))) =
+        lone_node.and_then(|node| Some((node, witness(scene, first.code, node)?)))
+        && class == CauseClass::System
+    {
+        claim.trusted = true;
+        claim.confidence = Confidence::Probable;
+        claim.evidence.push(scene.cite(at, event));
+        claim.faults.extend(setup_fault(
+            scene,
+            node,
+            at,
+            event,
+            claim.why.first().cloned().unwrap_or_default(),
+        ));
+    }
     match class {
         CauseClass::System => claim.culprits.extend(lone_node.map(|node| (node, None))),
         CauseClass::Hardware => claim.culprits.extend(first.node.map(|node| (node, None))),
         _ => {}
     }
     claim
+}
+
+/// What the node says itself, and no other node of the job, that agrees with the job's word on its set-up.
+fn witness<'a>(scene: &Scene<'a>, code: &str, node: usize) -> Option<(Stamp, &'a Event)> {
+    let starts = |prefixes: &[&str], code: &str| prefixes.iter().any(|prefix| code.starts_with(prefix));
+    let agreeing = |event: &Event| {
+        matches!(event.role, Role::Root | Role::Either | Role::Confirmation)
+            && WITNESSES
+                .iter()
+                .any(|(said, agrees)| starts(said, code) && starts(agrees, event.code.as_str()))
+    };
+    let found = |of: usize| {
+        scene
+            .events(of)
+            .find(|(at, event)| agreeing(event) && scene.is_of_this_boot(of, event) && *at <= scene.end())
+    };
+    let elsewhere = (0..scene.evidence.nodes.len()).any(|other| other != node && found(other).is_some());
+    found(node).filter(|_| !elsewhere)
+}
+
+/// A node on which nothing starts is of no use to anybody.
+fn setup_fault(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event, why: String) -> Option<Fault> {
+    // A filesystem that one client lost comes back, or others lose it too: that is no fault of the node.
+    let lasting = !matches!(event.resource, Resource::Fs(_));
+    lasting.then_some(Fault {
+        node: scene.name(node)?.clone(),
+        resource: event.resource.clone(),
+        code: event.code.clone(),
+        class: CauseClass::System,
+        confidence: Confidence::Probable,
+        advice: Advice::Drain,
+        at,
+        ended_run: true,
+        why,
+    })
 }
 
 /// The one node all these errors come from, when they are of the kind that a node's set-up causes and the job has
@@ -213,8 +299,10 @@ fn whole_node(scene: &Scene<'_>, code: &str, node: usize) -> bool {
         .filter(|seen| seen.code() == code && scene.places.origin(seen) == Some(node))
         .filter_map(|seen| scene.places.rank(seen))
         .collect();
+    let ended = scene.deaths.iter().filter(|death| death.node == node && !death.is_by_kill()).count();
+    let said = if ranks.is_empty() { ended } else { ranks.len() };
     let expected = scene.evidence.run.ranks_per_node.unwrap_or(1);
-    ranks.len() > 1 && u32::try_from(ranks.len()).is_ok_and(|have| have >= expected.div_ceil(2))
+    said > 1 && u32::try_from(said).is_ok_and(|said| said >= expected.div_ceil(2))
 }
 
 /// A line that fits into a story.

@@ -144,7 +144,7 @@ fn found(scene: &Scene<'_>, node: usize, at: Stamp, code: &str, text: &str) -> E
 
 /// Whether the kernel reports a process that hangs in it.
 fn is_hung_task(event: &Event) -> bool {
-    event.code.as_str().ends_with("hung_task") && event.role != Role::Noise
+    event.code.as_str() == "task.hung" && event.role != Role::Noise
 }
 
 fn stuck_processes(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
