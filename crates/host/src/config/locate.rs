@@ -21,7 +21,7 @@ fn value_offset(value: &DeValue<'_>, path: &[String]) -> Option<usize> {
         DeValue::Table(table) => key_offset(table, path),
         DeValue::Array(items) => {
             let (first, rest) = path.split_first()?;
-            let item = items.iter().nth(first.parse().ok()?)?;
+            let item = items.get(first.parse::<usize>().ok()?)?;
             value_offset(item.get_ref(), rest).or(Some(item.span().start))
         }
         _ => None,

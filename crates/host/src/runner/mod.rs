@@ -141,15 +141,10 @@ pub struct Stuck {
 
 impl Stuck {
     fn describe(&self) -> String {
-        let mut text = format!(" (pid {}", self.pid);
-        if let Some(state) = self.state {
-            text.push_str(&format!(", state {state}"));
-        }
-        if let Some(wchan) = &self.wchan {
-            text.push_str(&format!(", in {wchan}"));
-        }
-        text.push_str(if self.left_behind { ", survived SIGKILL)" } else { ")" });
-        text
+        let state = self.state.map(|state| format!(", state {state}")).unwrap_or_default();
+        let wchan = self.wchan.as_ref().map(|wchan| format!(", in {wchan}")).unwrap_or_default();
+        let left_behind = if self.left_behind { ", survived SIGKILL" } else { "" };
+        format!(" (pid {}{state}{wchan}{left_behind})", self.pid)
     }
 }
 

@@ -1,5 +1,5 @@
 //! When a line of a file was written, in which boot, and whether it is the kernel's at all.
-use triage_core::classify::prefix::{Clock, Sender, peel};
+use triage_core::classify::prefix::{Clock, LineTime, Sender, peel};
 use triage_core::{BootId, Stamp};
 
 use super::super::plausible;
@@ -43,8 +43,10 @@ impl Dating {
             let earlier = self.earlier.as_ref()?;
             return Some((peeled.text, told, Some(earlier)));
         }
-        // Of a file only whole seconds may be known, so a line may seem a second older than the last look.
-        let since = self.since.map(|since| since.plus_secs(-1)).filter(|_| self.earlier.is_none());
+        // Only the kernel's clock drifts. A wall clock's time that is older than the last look is that of a daemon which
+        // was late.
+        let drifts = matches!(peeled.time, Some(LineTime::SinceBoot(_)));
+        let since = self.since.filter(|_| drifts && self.earlier.is_none());
         Some((peeled.text, plausible(told, since, read_at), None))
     }
 }

@@ -1,9 +1,8 @@
 //! A file that a log daemon writes: it grows, and is rotated or truncated behind our back.
+mod chain;
 mod dating;
 mod place;
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use triage_core::{BootId, Stamp};
@@ -11,9 +10,10 @@ use triage_core::{BootId, Stamp};
 pub(super) use dating::Dating;
 
 use super::read::{Entry, Origin};
-use super::{Cursor, FileCursor, KernelLogError, KernelRead, Limits, Lost};
+use super::{Cursor, FileCursor, KernelLogError, KernelRead, Limits};
 use crate::clock::Clock;
-use place::{Opened, Place};
+use chain::Link;
+use place::Opened;
 
 /// A line longer than this is cut into pieces that are lines of their own, so that one without end cannot fill memory
 /// or stand still for ever.
@@ -31,29 +31,13 @@ pub(super) fn read_new(
     let now = clock.now();
     let name = path.display().to_string();
     let cursor = cursor.filter(|cursor| cursor.path == name);
-    let mut opened = Opened::open(path)?;
-    let mut taken = Taken::default();
-    let unreadable = |source| KernelLogError::Read { path: path.to_owned(), source };
-    let from = match opened.place(cursor) {
-        Place::Same(offset) => offset,
-        Place::First => opened.size.saturating_sub(limits.max_bytes as u64),
-        Place::Rotated(old) => {
-            taken.lost.extend(rest_of_rotated(path, old, limits, &mut taken.buffer, &mut taken.lines));
-            0
-        }
-        Place::Truncated => {
-            taken.lost.push(Lost::Unknown(format!(
-                "{name} was truncated; what it held after the last look is lost"
-            )));
-            0
-        }
-    };
-    // In the middle of a file nobody knows whether a line begins there.
-    let cut = from > 0 && cursor.is_none();
-    let offset = taken.append(&mut opened, from, cut, limits).map_err(unreadable)?;
-    let more = offset < opened.size && taken.buffer.len() >= limits.max_bytes;
+    let (links, lost) = chain::links(path, cursor, limits.max_bytes)?;
+    let taken =
+        take(links, limits).map_err(|source| KernelLogError::Read { path: path.to_owned(), source })?;
     let earlier = cursor.map(|cursor| cursor.boot.clone()).filter(|earlier| *earlier != *boot);
     let since = cursor.map(|cursor| cursor.read_at);
+    // Until the last line before this boot has been read, lines are dated as those of the boot they are from.
+    let followed = if taken.more { earlier.clone().unwrap_or_else(|| boot.clone()) } else { boot.clone() };
     Ok(KernelRead {
         origin: Origin::File { path: name.clone(), dating: Dating::new(boot_time, since, earlier) },
         boot: boot.clone(),
@@ -61,96 +45,72 @@ pub(super) fn read_new(
         lines: taken.lines,
         read_at: now,
         cursor: Cursor::File(FileCursor {
-            boot: boot.clone(),
+            boot: followed,
             path: name,
-            device: opened.device,
-            inode: opened.inode,
-            offset,
-            generation: opened.generation,
-            read_at: if more { since.unwrap_or(now) } else { now },
+            device: taken.last.device,
+            inode: taken.last.inode,
+            offset: taken.offset,
+            generation: taken.last.generation,
+            read_at: if taken.more { since.unwrap_or(now) } else { now },
         }),
-        lost: taken.lost,
+        lost: lost.into_iter().collect(),
         dropped_user_lines: 0,
-        more,
+        more: taken.more,
     })
 }
 
-/// The end of the file that was followed, where rotation only gave it the name `<path>.1`. What is left of it comes
-/// before the new file; where it cannot be found, that is said.
-fn rest_of_rotated(
-    path: &Path,
-    old: &FileCursor,
-    limits: Limits,
-    buffer: &mut Vec<u8>,
-    lines: &mut Vec<Entry>,
-) -> Option<Lost> {
-    let gone =
-        || Some(Lost::Unknown(format!("{} was rotated; the end of the old file was not found", old.path)));
-    let mut name = path.as_os_str().to_owned();
-    name.push(".1");
-    let Ok(mut rotated) = Opened::open(Path::new(&name)) else { return gone() };
-    if (rotated.device, rotated.inode) != (old.device, old.inode) || rotated.size < old.offset {
-        return gone();
-    }
-    let mut taken = Taken::default();
-    if taken.append(&mut rotated, old.offset, false, limits).is_err() {
-        return gone();
-    }
-    buffer.append(&mut taken.buffer);
-    lines.append(&mut taken.lines);
-    None
-}
-
-/// What has been read so far.
-#[derive(Default)]
+/// What has been read.
 struct Taken {
     buffer: Vec<u8>,
     lines: Vec<Entry>,
-    lost: Vec<Lost>,
+    /// The file in which reading stopped, and where.
+    last: Opened,
+    offset: u64,
+    more: bool,
 }
 
-impl Taken {
-    /// Appends whole lines from `from` on; returns where the next pass begins. A torn last line is left for it.
-    fn append(&mut self, opened: &mut Opened, from: u64, cut: bool, limits: Limits) -> std::io::Result<u64> {
-        let room = limits.max_bytes.saturating_sub(self.buffer.len());
-        let mut bytes = Vec::new();
-        opened.file.seek(SeekFrom::Start(from))?;
-        Read::by_ref(&mut opened.file).take(room as u64).read_to_end(&mut bytes)?;
-        let generation = opened.generation.unwrap_or(0);
-        let mut start =
-            if cut { bytes.iter().position(|b| *b == b'\n').map_or(bytes.len(), |at| at + 1) } else { 0 };
-        while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
-            let (length, next) = match rest.iter().take(LINE_MAX).position(|b| *b == b'\n') {
-                Some(at) => (at, at + 1),
-                None if rest.len() >= LINE_MAX => (LINE_MAX, LINE_MAX),
-                None => break,
-            };
-            self.line(&rest[..length], from.saturating_add(start as u64), generation);
-            start += next;
+/// Reads the files one after the other until a bound is met.
+fn take(links: Vec<Link>, limits: Limits) -> std::io::Result<Taken> {
+    let (mut buffer, mut lines) = (Vec::new(), Vec::new());
+    let mut left = links.len();
+    for mut link in links {
+        left -= 1;
+        let room = limits.max_bytes.saturating_sub(buffer.len());
+        let bytes = link.opened.bytes(link.offset, room)?;
+        let rest = link.opened.size.saturating_sub(link.offset.saturating_add(bytes.len() as u64));
+        let whole = link.closed && rest == 0;
+        let offset = split(&bytes, &link, whole, &mut buffer, &mut lines);
+        if left == 0 || rest > 0 {
+            return Ok(Taken { buffer, lines, last: link.opened, offset, more: rest > 0 });
         }
-        Ok(from.saturating_add(start as u64))
     }
-
-    fn line(&mut self, text: &[u8], cursor: u64, generation: u64) {
-        let start = self.buffer.len();
-        // A NUL would end the line for some reader further on.
-        self.buffer.extend(text.iter().map(|b| if *b == 0 { b' ' } else { *b }));
-        let range = start..self.buffer.len();
-        self.buffer.push(b'\n');
-        self.lines.push(Entry { range, cursor, at: Stamp::default(), generation, synthetic: false });
-    }
+    // There is always the file under the log's own name.
+    Err(std::io::Error::from(std::io::ErrorKind::NotFound))
 }
 
-fn first_line(file: &mut File) -> std::io::Result<Option<Vec<u8>>> {
-    let mut head = Vec::new();
-    file.seek(SeekFrom::Start(0))?;
-    Read::by_ref(file).take(4096).read_to_end(&mut head)?;
-    let end = head.iter().position(|b| *b == b'\n');
-    Ok(match end {
-        Some(end) => Some(head[..end].to_vec()),
-        None if head.len() == 4096 => Some(head),
-        None => None,
-    })
+/// Appends the whole lines of `bytes`; returns where the next pass begins. A torn last line is left for it, unless the
+/// file is `whole` and nothing will follow.
+fn split(bytes: &[u8], link: &Link, whole: bool, buffer: &mut Vec<u8>, lines: &mut Vec<Entry>) -> u64 {
+    let generation = link.opened.generation.unwrap_or(0);
+    let skipped = bytes.iter().position(|b| *b == b'\n').map_or(bytes.len(), |at| at + 1);
+    let mut start = if link.cut { skipped } else { 0 };
+    while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
+        let (length, next) = match rest.iter().take(LINE_MAX).position(|b| *b == b'\n') {
+            Some(at) => (at, at + 1),
+            None if rest.len() >= LINE_MAX => (LINE_MAX, LINE_MAX),
+            None if whole => (rest.len(), rest.len()),
+            None => break,
+        };
+        let begin = buffer.len();
+        // A NUL would end the line for some reader further on.
+        buffer.extend(rest.iter().take(length).map(|b| if *b == 0 { b' ' } else { *b }));
+        let range = begin..buffer.len();
+        buffer.push(b'\n');
+        let cursor = link.offset.saturating_add(start as u64);
+        lines.push(Entry { range, cursor, at: Stamp::default(), generation, synthetic: false });
+        start += next;
+    }
+    link.offset.saturating_add(start as u64)
 }
 
 #[cfg(test)]
