@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use proptest::prelude::*;
 use tempfile::TempDir;
 use triage_catalog::{Error, embedded, load};
 use triage_core::catalog::{Catalog, Origin};
@@ -195,4 +196,19 @@ fn a_file_that_is_no_file_or_too_large_is_refused_at_once() {
     let folder = site(&[]);
     fs::write(folder.path().join("10.toml"), b"# \xff\xfe\n").unwrap();
     assert!(matches!(load(Some(folder.path())), Err(Error::Read { .. })));
+}
+
+proptest! {
+    /// Whatever an editor leaves behind: a catalogue or one message with the file's name, never a panic.
+    #[test]
+    fn a_mangled_file_is_refused_in_one_line(cut in 0usize..900, junk in "[\\[\\]\"'a-z=.\n\\\\{}()?P<>é\0]{0,12}", keep in 0usize..900) {
+        let whole = format!("{NEW_CODE}{NEW_FAMILY}");
+        let head = &whole[..whole.floor_char_boundary(cut)];
+        let tail = &whole[whole.floor_char_boundary(keep)..];
+        if let Err(error) = loaded(&[("10.toml", &format!("{head}{junk}{tail}"))]) {
+            let message = error.to_string();
+            prop_assert!(message.contains("10.toml"), "{}", message);
+            prop_assert!(!message.contains('\n'), "{}", message);
+        }
+    }
 }
