@@ -7,7 +7,7 @@ use crate::record::{End, MAX_LINE, Step, TaskRecord, What};
 /// Why a line is no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecodeError {
-    /// Its checksum is another one: torn, or altered.
+    /// Its checksum is another one, or not where it belongs: torn, or altered.
     Checksum,
     /// Longer than a record can be.
     TooLong,
@@ -72,14 +72,19 @@ struct Line {
     signal: Option<i32>,
     #[serde(default)]
     core: bool,
+    crc: Option<serde::de::IgnoredAny>,
 }
 
 const fn one() -> u32 {
     1
 }
 
+/// How every record begins.
+const HEAD: &[u8] = br#"{"v":"#;
+
 /// All records of a spool file or a bundle's `tasks.jsonl`, and the lines that are none. A last line without line feed
-/// is read like any other; whoever follows a growing file keeps it back.
+/// is read like any other; whoever follows a growing file keeps it back. A line that begins with a torn record may
+/// give both: what is bad of it and, by [`after_torn`], the record behind it.
 pub fn decode_all(bytes: &[u8]) -> (Vec<TaskRecord>, Vec<BadLine>) {
     let (mut records, mut bad) = (Vec::new(), Vec::new());
     for (index, line) in bytes.split(|b| *b == b'\n').enumerate() {
@@ -88,10 +93,20 @@ pub fn decode_all(bytes: &[u8]) -> (Vec<TaskRecord>, Vec<BadLine>) {
         }
         match decode_line(line) {
             Ok(record) => records.push(record),
-            Err(why) => bad.push(BadLine { line: index + 1, why }),
+            Err(why) => {
+                bad.push(BadLine { line: index + 1, why });
+                records.extend(after_torn(line));
+            }
         }
     }
     (records, bad)
+}
+
+/// The record at the end of a line that as a whole is none: a full disk tore a record, and the next one was appended
+/// to what was left of it. No text inside a record can be taken for one: JSON has its quotes escaped.
+pub fn after_torn(line: &[u8]) -> Option<TaskRecord> {
+    let at = line.windows(HEAD.len()).rposition(|window| window == HEAD).filter(|at| *at > 0)?;
+    decode_line(line.get(at..)?).ok()
 }
 
 /// One line, with or without its line feed.
@@ -103,18 +118,21 @@ pub fn decode_line(line: &[u8]) -> Result<TaskRecord, DecodeError> {
     if line.len() > MAX_LINE {
         return Err(DecodeError::TooLong);
     }
-    check(line)?;
+    let checked = check(line)?;
     let malformed = |why: &dyn std::fmt::Display| DecodeError::Malformed(why.to_string());
     let line: Line = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+    if line.crc.is_some() && !checked {
+        return Err(DecodeError::Checksum);
+    }
     if line.v != 1 {
         return Err(DecodeError::Version(line.v));
     }
     let at: jiff::Timestamp = line.at.parse().map_err(|error| malformed(&error))?;
     let what = match (line.what.as_str(), line.signal, line.exit) {
         ("task_start", ..) => What::Start,
-        ("task_exit", Some(signal), _) => What::End(End::Signal(signal, line.core)),
+        ("task_exit", Some(signal), None) => What::End(End::Signal(signal, line.core)),
         ("task_exit", None, Some(code)) => What::End(End::Exit(code)),
-        ("task_exit", None, None) => return Err(malformed(&"neither exit nor signal")),
+        ("task_exit", ..) => return Err(malformed(&"one of exit and signal must be given")),
         (other, ..) => return Err(malformed(&format_args!("what = {other:?}"))),
     };
     Ok(TaskRecord {
@@ -149,15 +167,15 @@ fn step(value: &serde_json::Value) -> Option<Step> {
     }
 }
 
-/// A line with a checksum must fit it; bundles have none.
-fn check(line: &[u8]) -> Result<(), DecodeError> {
+/// Whether the line has a checksum where the writer puts it, as the last member; bundles have none.
+fn check(line: &[u8]) -> Result<bool, DecodeError> {
     const MARK: &[u8] = br#","crc":""#;
-    let Some(at) = line.windows(MARK.len()).rposition(|window| window == MARK) else { return Ok(()) };
+    let Some(at) = line.windows(MARK.len()).rposition(|window| window == MARK) else { return Ok(false) };
     let (body, rest) = line.split_at(at);
     let digits = rest.get(MARK.len()..).and_then(|rest| rest.strip_suffix(br#""}"#));
     let told = digits.filter(|d| d.len() == 8).and_then(|d| std::str::from_utf8(d).ok());
     match told.and_then(|told| u32::from_str_radix(told, 16).ok()) {
-        Some(crc) if crc == crc32(body) => Ok(()),
+        Some(crc) if crc == crc32(body) => Ok(true),
         _ => Err(DecodeError::Checksum),
     }
 }

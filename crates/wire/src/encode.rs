@@ -4,14 +4,20 @@ use std::fmt::Write;
 use crate::record::{End, MAX_LINE, TaskRecord, What};
 use crate::{crc32, time};
 
-/// Longest free text taken into a record, bytes: names of clusters, nodes and GPUs are shorter.
-const MAX_TEXT: usize = 64;
+/// Longest name taken into a record, characters: what a host name may have. Source: `HOST_NAME_MAX` of POSIX, 255.
+const MAX_NAME: usize = 255;
 
-/// Most GPUs named.
-const MAX_GPUS: usize = 16;
+/// Longest name of a GPU, characters. The longest there are, old MIG names, have 49.
+const MAX_GPU: usize = 64;
 
-/// The line, line feed included; never longer than [`MAX_LINE`].
+/// The line, line feed included; never longer than [`MAX_LINE`]. GPUs that would make it longer are left out, all of
+/// them: part of a list would be a wrong one.
 pub fn encode(record: &TaskRecord) -> String {
+    let whole = line(record, &record.gpus);
+    if whole.len() <= MAX_LINE { whole } else { line(record, &[]) }
+}
+
+fn line(record: &TaskRecord, gpus: &[String]) -> String {
     let mut out = String::with_capacity(512);
     out.push_str(r#"{"v":1,"at":""#);
     time::push_rfc3339(&mut out, record.at_us);
@@ -38,7 +44,7 @@ pub fn encode(record: &TaskRecord) -> String {
         let _ = write!(out, r#","uid":{uid}"#);
     }
     text(&mut out, "triage", &record.triage);
-    gpus(&mut out, &record.gpus);
+    list(&mut out, "gpus", gpus);
     match record.what {
         What::Start => {}
         What::End(End::Exit(code)) => {
@@ -50,36 +56,35 @@ pub fn encode(record: &TaskRecord) -> String {
     }
     let crc = crc32(out.as_bytes());
     let _ = writeln!(out, r#","crc":"{crc:08x}"}}"#);
-    debug_assert!(out.len() <= MAX_LINE);
     out
 }
 
 fn text(out: &mut String, name: &str, value: &str) {
     if !value.is_empty() {
         let _ = write!(out, r#","{name}":"#);
-        string(out, value);
+        string(out, value, MAX_NAME);
     }
 }
 
-fn gpus(out: &mut String, gpus: &[String]) {
-    if gpus.is_empty() {
+fn list(out: &mut String, name: &str, values: &[String]) {
+    if values.is_empty() {
         return;
     }
-    out.push_str(r#","gpus":["#);
-    for (index, gpu) in gpus.iter().take(MAX_GPUS).enumerate() {
+    let _ = write!(out, r#","{name}":["#);
+    for (index, value) in values.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        string(out, gpu);
+        string(out, value, MAX_GPU);
     }
     out.push(']');
 }
 
 /// A JSON string of plain ASCII, cut to its bound. Names of Slurm, GPUs and nodes are nothing else; what a user put into
 /// the environment may be.
-fn string(out: &mut String, value: &str) {
+fn string(out: &mut String, value: &str, most: usize) {
     out.push('"');
-    for c in value.chars().take(MAX_TEXT) {
+    for c in value.chars().take(most) {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             ' '..='~' => out.push(c),

@@ -15,6 +15,6 @@ mod time;
 
 pub use crc::crc32;
 #[cfg(feature = "decode")]
-pub use decode::{BadLine, DecodeError, decode_all, decode_line};
+pub use decode::{BadLine, DecodeError, after_torn, decode_all, decode_line};
 pub use encode::encode;
 pub use record::{End, MAX_LINE, Step, TaskRecord, What, spool_file_name};

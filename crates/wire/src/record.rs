@@ -1,6 +1,7 @@
 //! What a record says.
 
-/// Longest line, its line feed included. `PIPE_BUF`-sized appends are far below what a local filesystem keeps whole.
+/// Longest line, bytes, its line feed included: one page. A local filesystem appends what one `write` gives it in one
+/// piece, so that lines of several slurmstepd do not mix.
 pub const MAX_LINE: usize = 4096;
 
 /// A task of a job started or ended.
@@ -10,15 +11,16 @@ pub struct TaskRecord {
     pub at_us: i64,
     /// Start, or end and how.
     pub what: What,
-    /// `SLURM_CLUSTER_NAME`; empty: not known.
+    /// `ClusterName`; empty: not known. The plugin leaves it empty: all it could ask is the step's environment, and
+    /// that is the user's.
     pub cluster: String,
-    /// The node, as slurmd names it; empty: not known.
+    /// The node, as slurmd named it to slurmstepd; empty: not known.
     pub node: String,
     /// Job id; 0: not known (bundles may leave it out).
     pub job: u32,
     /// Array job id and task id, where it is an array task.
     pub array: Option<(u32, u32)>,
-    /// Restart count of the run.
+    /// How often the job was requeued before this run.
     pub restart: u32,
     /// The step.
     pub step: Step,
@@ -26,9 +28,9 @@ pub struct TaskRecord {
     pub rank: u32,
     /// Rank on the node.
     pub local: u32,
-    /// Process id.
+    /// Process id of the task; 0: not known.
     pub pid: u32,
-    /// The job's owner.
+    /// The job's owner, user id.
     pub uid: Option<u32>,
     /// What the job asked of us: `off`, `monitor`, `act`; empty: nothing.
     pub triage: String,
@@ -56,7 +58,7 @@ pub enum End {
 }
 
 impl End {
-    /// From the raw status of `wait(2)`.
+    /// From the raw status of `wait(2)` of a process that has ended.
     pub const fn from_wait(raw: i32) -> Self {
         match raw & 0x7f {
             0 => Self::Exit((raw >> 8) & 0xff),
@@ -106,7 +108,8 @@ impl Step {
     }
 }
 
-/// The name of the spool file of a run: one file a job and restart, so that an epilog reads no other job's lines.
+/// The name of the spool file of a run: one file a job and restart, so that an epilog reads no other job's lines, and
+/// what it removes belongs to nobody who still writes.
 pub fn spool_file_name(job: u32, restart: u32) -> String {
     format!("{job}.{restart}.jsonl")
 }
