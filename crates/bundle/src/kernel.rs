@@ -32,7 +32,6 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence, c
         reader.line(number as u64, line);
     }
     let Reader { events, oom, first, undated, lost, .. } = reader;
-    node.kernel_read = true;
     node.events = events;
     node.events.sort_by(|a, b| (a.at, a.cursor).cmp(&(b.at, b.cursor)));
     node.oom = oom.finish();
@@ -45,7 +44,9 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence, c
     if lost > 0 {
         node.blind.push(format!("kernel.log: {lost} record(s) were overwritten before they were saved"));
     }
-    if let Some(first) = first.filter(|first| *first > run_start.plus_secs(1)) {
+    let late = first.filter(|first| *first > run_start.plus_secs(1));
+    node.kernel_read = lost == 0 && late.is_none() && first.is_some();
+    if let Some(first) = late {
         node.blind.push(format!("kernel.log begins at {first}, after the run did"));
     } else if cut && first.is_none() {
         node.blind.push("kernel.log: its beginning was not read".to_owned());

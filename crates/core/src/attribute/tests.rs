@@ -176,7 +176,7 @@ mod teardown {
     fn gpu_errors_of_a_dying_job_are_discounted() {
         let mut job = Job::running(2);
         let segfault =
-            event("kernel.segfault", Resource::Process(5006), CauseClass::Application, Advice::None);
+            event("process.segfault", Resource::Process(5006), CauseClass::Application, Advice::None);
         job.kernel(1, 400.0, segfault).dies(6, 400.9, ExitStatus::Signal(11)).all_killed(402.0, 9);
         for number in 0..4 {
             job.kernel(0, 402.4, playing(Role::Teardown, "xid.45", gpu(number)));

@@ -2,9 +2,10 @@
 use std::collections::BTreeSet;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
+use crate::attribute::ending::Death;
 use crate::attribute::faults::Faults;
 use crate::attribute::scene::{Scene, TOGETHER, is_gpu, may_be_blamed};
-use crate::attribute::{Discounted, Evidence, Fault, OutputEvent};
+use crate::attribute::{Discounted, Evidence, Fault, OutputEvent, states};
 use crate::{Advice, CauseClass, Confidence, Event, Resource, Role, Stamp};
 
 /// The rank that ended first said why: an exception, an assertion, a segmentation fault, out of memory. What the other
@@ -136,25 +137,25 @@ fn contradicted(scene: &Scene<'_>, faults: &Faults, seen: &OutputEvent) -> Optio
             is_gpu(&blamed.fault.resource) || matches!(blamed.fault.resource, Resource::NvSwitch(_));
         of_a_gpu && suspects.contains(&blamed.node) && scene.is_within_run(blamed.fault.at)
     });
+    let agrees = agrees || suspects.iter().any(|node| nvml_word(scene, *node).is_some());
     (!agrees && !suspects.is_empty() && suspects.iter().all(sighted))
         .then(|| "only the job says so: kernel log and NVML of the node show no such thing".to_owned())
 }
 
+/// What NVML holds against a GPU of a node after the run, whether it would be enough alone or not.
+fn nvml_word(scene: &Scene<'_>, node: usize) -> Option<Event> {
+    states::of_node(scene, node).into_iter().find(|event| {
+        event.class == CauseClass::Hardware && matches!(event.role, Role::Root | Role::Confirmation)
+    })
+}
+
 /// Errors of the job's processes that the kernel logged: a segmentation fault, a GPU's exception for its own program.
 fn logged<'a>(scene: &Scene<'a>) -> Vec<Candidate<'a>> {
-    let own = |node: usize, event: &Event| {
-        let pid = event.fields.get("pid").and_then(|pid| pid.parse().ok());
-        match pid {
-            Some(pid) if !scene.places.are_launchers() => scene.places.task_of_pid(node, pid).is_some(),
-            // A launcher's ranks, and kernels that do not say whose fault it was.
-            _ => true,
-        }
-    };
     scene
         .all_events()
         .into_iter()
         .filter(|(_, _, event)| event.class == CauseClass::Application && may_be_blamed(event))
-        .filter(|(_, node, event)| own(*node, event))
+        .filter(|(at, node, event)| is_of_the_job(scene, *at, *node, event))
         .map(|(at, node, event)| Candidate {
             at: Some(at),
             trusted: true,
@@ -165,6 +166,24 @@ fn logged<'a>(scene: &Scene<'a>) -> Vec<Candidate<'a>> {
             evidence: scene.cite(at, event),
         })
         .collect()
+}
+
+/// Whether the kernel speaks of a process of this job. Children of tasks and ranks of launchers have process ids that
+/// nobody recorded; for them it must be a GPU of the job, or the moment at which its node's tasks ended.
+fn is_of_the_job(scene: &Scene<'_>, at: Stamp, node: usize, event: &Event) -> bool {
+    let pid = event.fields.get("pid").and_then(|pid| pid.parse().ok());
+    if pid.is_some_and(|pid| scene.places.task_of_pid(node, pid).is_some()) {
+        return true;
+    }
+    if is_gpu(&event.resource) {
+        return scene.places.uses_gpu(scene.evidence, node, &event.resource) != Some(false);
+    }
+    let in_time = |death: &Death| {
+        death.node == node
+            && death.at.micros_since(at) >= -TOGETHER
+            && death.at.micros_since(at) <= 10 * TOGETHER
+    };
+    event.code.as_str().starts_with("process.") && scene.first_death().as_ref().is_some_and(in_time)
 }
 
 /// Whether the error may have come before everything else: it is of the rank that ended first, or not later than that.
@@ -238,11 +257,36 @@ fn describe(scene: &Scene<'_>, first: &Candidate<'_>, same: &[&Candidate<'_>]) -
             claim.why.first().cloned().unwrap_or_default(),
         ));
     }
+    let nvml = first.node.filter(|_| class == CauseClass::Hardware).and_then(|node| nvml_word(scene, node));
+    if let (Some(node), Some(event)) = (first.node, nvml) {
+        return agreed_by_nvml(scene, node, &event, claim);
+    }
     match class {
         CauseClass::System => claim.culprits.extend(lone_node.map(|node| (node, None))),
         CauseClass::Hardware => claim.culprits.extend(first.node.map(|node| (node, None))),
         _ => {}
     }
+    claim
+}
+
+/// The job calls a GPU broken, and NVML holds something against one of that node.
+fn agreed_by_nvml(scene: &Scene<'_>, node: usize, event: &Event, mut claim: Claim) -> Claim {
+    claim.trusted = true;
+    claim.confidence = Confidence::Probable;
+    claim.culprits = vec![(node, Some(event.resource.clone()))];
+    claim.evidence.push(scene.cite(event.at, event));
+    let why = claim.why.first().cloned().unwrap_or_default();
+    claim.faults.extend(scene.name(node).map(|name| Fault {
+        node: name.clone(),
+        resource: event.resource.clone(),
+        code: event.code.clone(),
+        class: CauseClass::Hardware,
+        confidence: Confidence::Probable,
+        advice: event.advice.max(Advice::Reset),
+        at: claim.at.unwrap_or(event.at),
+        ended_run: true,
+        why,
+    }));
     claim
 }
 
