@@ -11,6 +11,7 @@ pub mod catalog;
 pub mod classify;
 mod decide;
 pub mod detectors;
+pub mod drill;
 pub mod flight;
 pub mod joblog;
 mod judge;

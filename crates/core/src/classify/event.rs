@@ -1,7 +1,7 @@
 //! From an observation to its event.
 use super::{LINE_CAP, Meaning};
 use crate::catalog::{Catalog, Origin};
-use crate::{Event, EventId, Observation, Payload};
+use crate::{Event, EventId, Observation, Payload, drill};
 
 impl Catalog {
     /// What a line that a source said means; `None` for a line without meaning and for what is no line.
@@ -21,6 +21,8 @@ fn event(observation: &Observation, text: &str, meaning: Meaning) -> Event {
         observation.cursor,
         meaning.code.as_str(),
     );
+    let mut fields = meaning.fields;
+    fields.extend(drill::leave(observation).map(|leave| (drill::FIELD.to_owned(), leave.to_owned())));
     Event {
         id,
         code: meaning.code,
@@ -38,7 +40,7 @@ fn event(observation: &Observation, text: &str, meaning: Meaning) -> Event {
         confidence: meaning.confidence,
         clears: meaning.clears,
         resource: meaning.resource,
-        fields: meaning.fields,
+        fields,
         text: text[..text.floor_char_boundary(LINE_CAP)].to_owned(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::faults;
 use crate::catalog::Catalog;
 use crate::pipeline::Input;
-use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, RunId, Stamp};
+use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, RunId, Stamp, drill};
 
 /// The cases of one pass. The map makes a second open case for one fault on one resource impossible.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ fn open_case(event: &Event, fault: &str, confidence: Confidence, run: Option<Run
         events: vec![event.id.clone()],
         why,
         // A drill is not acted upon unless the person who started it asked for that.
-        stood_down: event.synthetic && event.fields.get("drill").is_some_and(|d| d != "act"),
+        stood_down: event.synthetic && event.fields.get(drill::FIELD).is_some_and(|d| d != "act"),
     }
 }
 
