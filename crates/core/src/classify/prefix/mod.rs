@@ -48,9 +48,10 @@ impl<'a> Peeled<'a> {
 
 /// Takes the prefix off a line.
 pub fn peel(line: &[u8]) -> Peeled<'_> {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line).trim_ascii_start();
     let peeled = kmsg(line).or_else(|| syslog(line)).or_else(|| cut(line)).unwrap_or_else(|| dmesg(line));
-    Peeled { text: repeated(peeled.text), ..peeled }
+    // The second and further lines of one message are indented.
+    Peeled { text: repeated(peeled.text).trim_ascii_start(), ..peeled }
 }
 
 /// `message repeated 9 times: [ text]`, as rsyslog writes it; the closing bracket stays.
