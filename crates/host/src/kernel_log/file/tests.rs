@@ -274,7 +274,7 @@ proptest! {
         let mut pending = String::new();
         for (step, (lines, rotate, bound)) in steps.into_iter().enumerate() {
             for _ in 0..lines {
-                pending += &format!("line {written}\n");
+                pending.extend(["line ", &written.to_string(), "\n"]);
                 written += 1;
             }
             // A part of the last line is left for the next step; a daemon rotates only at the end of a line.
