@@ -73,7 +73,7 @@ fn bench(c: &mut Criterion) {
             }
         });
     });
-    c.bench_function("healthy prolog, no checkpoint but SQLite's own", |b| {
+    c.bench_function("healthy prolog, checkpoint when the log is long", |b| {
         b.iter(|| {
             let (at, job) = times(&mut job);
             healthy_prolog(&path, at, job);

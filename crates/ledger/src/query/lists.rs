@@ -36,9 +36,10 @@ impl Ledger {
                  SELECT x.seq FROM job_spans s JOIN runs q ON q.id = s.run
                  JOIN events x ON x.at BETWEEN q.start AND ifnull(s.ended, 9223372036854775807)
                  JOIN observations y ON y.id = x.observation AND y.node = s.node AND y.boot = s.boot
-                 WHERE s.run IN ({runs}))
-             OR e.id IN (SELECT x.event_id FROM cases c JOIN case_events x ON x.case_id = c.id
-                         WHERE c.run IN ({runs}))",
+                 WHERE s.run IN ({runs})
+                 UNION
+                 SELECT x.seq FROM cases c JOIN case_events y ON y.case_id = c.id
+                 JOIN events x ON x.id = y.event_id WHERE c.run IN ({runs}))",
         );
         let query = Query { columns: event::COLUMNS, from: event::FROM, order: "e.at DESC, e.seq DESC" };
         self.read(|conn| query.run(conn, &conditions, filter, event::read))
