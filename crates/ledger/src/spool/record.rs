@@ -60,3 +60,26 @@ fn edge(record: TaskRecord) -> (Stamp, TaskEdge, Extra) {
     let extra = Extra { cluster: record.cluster, node: record.node, uid: record.uid, core };
     (Stamp::from_micros(record.at_us), edge, extra)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_records_or_counted(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let lines = bytes.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+            let decoded = decode(&bytes);
+            prop_assert!(decoded.edges.len() <= lines);
+            prop_assert!(decoded.edges.len() as u64 + decoded.bad >= lines as u64);
+        }
+
+        #[test]
+        fn whatever_stands_before_a_record_on_its_line_it_is_read(torn in "[^\n]{1,80}", rank: u32) {
+            let line = triage_wire::encode(&TaskRecord { job: 1, rank, ..TaskRecord::default() });
+            let decoded = decode(format!("{torn}{line}").as_bytes());
+            prop_assert!(decoded.edges.iter().any(|(_, edge, _)| edge.rank == rank));
+        }
+    }
+}
