@@ -1,5 +1,6 @@
 //! How the run ended: by itself, or because somebody ended it, and who of it went first.
 use super::JobEvidence;
+use super::place::Places;
 use crate::{ExitStatus, Stamp, TaskWhat};
 
 /// A task that ended badly.
@@ -89,7 +90,61 @@ pub(super) fn deaths(evidence: &JobEvidence, offsets: &[i64]) -> Vec<Death> {
     deaths
 }
 
-/// When a run that was ended from outside began to be taken down: its first task killed that way, else its end.
+/// Most tasks that one line of srun may name.
+const MOST_TASKS: usize = 65_536;
+
+/// Without task records, srun's own lines tell which tasks ended how, in order, though not when. A job can print such
+/// lines itself: they only ever place what else it printed.
+pub(super) fn deaths_by_srun(evidence: &JobEvidence, places: &Places) -> Vec<Death> {
+    if evidence.nodes.iter().any(|node| !node.tasks.is_empty()) {
+        return Vec::new();
+    }
+    let mut deaths = Vec::new();
+    for seen in evidence.output.iter().filter(|seen| seen.code() == "slurm.task_exit") {
+        let (Some(node), Some(tasks)) =
+            (seen.field("node").and_then(|name| places.host(name)), seen.field("tasks"))
+        else {
+            continue;
+        };
+        let status = status(seen.field("how").unwrap_or_default());
+        let at = seen.time.own.or(seen.time.after).or(evidence.run.end).unwrap_or(evidence.run.start);
+        deaths.extend(expanded(tasks).into_iter().map(|task| Death { at, node, task, status }));
+    }
+    deaths
+}
+
+/// `Exited with exit code 1`, `Killed`, `Aborted (core dumped)`.
+fn status(how: &str) -> ExitStatus {
+    const SIGNALS: [(&str, i32); 6] = [
+        ("Killed", 9),
+        ("Terminated", 15),
+        ("Aborted", 6),
+        ("Segmentation fault", 11),
+        ("Bus error", 7),
+        ("Illegal instruction", 4),
+    ];
+    let code = how.rsplit(' ').next().and_then(|code| code.parse().ok()).unwrap_or(1);
+    let signal = SIGNALS.iter().find(|(word, _)| how.starts_with(word));
+    signal.map_or(ExitStatus::Exit(code), |(_, signal)| ExitStatus::Signal(*signal))
+}
+
+/// `0-3,7` as numbers.
+fn expanded(list: &str) -> Vec<u32> {
+    let ranges = list.split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some((first.parse::<u32>().ok()?, last.parse::<u32>().ok()?))
+    });
+    ranges.flat_map(|(first, last)| first..=last).take(MOST_TASKS).collect()
+}
+
+/// When a run that was ended from outside began to be taken down: its first task killed that way, else what slurmstepd
+/// printed, else its end.
 pub(super) fn taken_down_at(evidence: &JobEvidence, deaths: &[Death]) -> Option<Stamp> {
-    deaths.iter().find(|death| death.is_by_kill()).map(|death| death.at).or(evidence.run.end)
+    const SAID: &[&str] = &["slurm.cancelled", "slurm.preempted", "slurm.time_limit"];
+    let said = || {
+        let lines = evidence.output.iter().filter(|seen| SAID.contains(&seen.code()));
+        lines.filter_map(|seen| seen.time.own).filter(|at| evidence.run.end.is_none_or(|end| *at <= end)).min()
+    };
+    let killed = deaths.iter().find(|death| death.is_by_kill()).map(|death| death.at);
+    killed.or_else(said).or(evidence.run.end)
 }

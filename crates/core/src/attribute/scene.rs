@@ -27,11 +27,14 @@ pub(super) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(super) fn new(evidence: &'a JobEvidence) -> Self {
         let offsets = clock::offsets(evidence);
-        let deaths = ending::deaths(evidence, &offsets);
+        let places = Places::new(evidence);
+        let mut deaths = ending::deaths(evidence, &offsets);
+        if deaths.is_empty() {
+            deaths = ending::deaths_by_srun(evidence, &places);
+        }
         let ending = Ending::of(evidence);
         let taken_down =
             matches!(ending, Ending::Outside(_)).then(|| ending::taken_down_at(evidence, &deaths)).flatten();
-        let places = Places::new(evidence);
         Self { evidence, places, zone: zone(evidence), offsets, ending, deaths, taken_down }
     }
 

@@ -15,6 +15,9 @@ pub(super) const FIRST_ERROR: Rule = Rule { name: "first_error", tier: Tier::Spe
 /// Errors printed longer after the first death are of the teardown, microseconds.
 const ECHO: i64 = 5_000_000;
 
+/// What Slurm's own word for the end of the job tells better than a line that anybody can print.
+const IS_NO_ERROR: &[&str] = &["slurm.time_limit", "slurm.node_failure"];
+
 /// Errors that keep every program from starting on a node and say nothing of the program.
 const NODE_SETUP: &[&str] = &[
     "cuda.not_initialized",
@@ -94,7 +97,7 @@ fn printed<'a>(scene: &Scene<'a>, faults: &Faults, discounted: &mut Vec<Discount
     let mut candidates = Vec::new();
     let place = place_of_first_deaths(scene);
     for seen in scene.output().filter(|seen| may_be_blamed(&seen.event)) {
-        if seen.event.class == CauseClass::Network || seen.code().starts_with("slurm.node") {
+        if seen.event.class == CauseClass::Network || IS_NO_ERROR.contains(&seen.code()) {
             continue;
         }
         if let Some(why) = contradicted(scene, faults, seen) {
