@@ -43,7 +43,7 @@ impl<'a> Record<'a> {
         let mut rest = self.text;
         while let Some(at) = rest.iter().position(|b| *b == b'\\') {
             let (plain, escape) = rest.split_at(at);
-            out.extend_from_slice(plain);
+            append(plain, out);
             match escaped(escape).filter(|b| *b >= 0x80 || matches!(b, b'\\' | b'\t')) {
                 Some(byte) => {
                     out.push(byte);
@@ -55,9 +55,13 @@ impl<'a> Record<'a> {
                 }
             }
         }
-        // The device escapes every control character; a file that poses as it might not.
-        out.extend(rest.iter().map(|b| if *b == 0 { b' ' } else { *b }));
+        append(rest, out);
     }
+}
+
+/// The device escapes every control character; should one come through, it is a blank.
+fn append(plain: &[u8], out: &mut Vec<u8>) {
+    out.extend(plain.iter().map(|b| if b.is_ascii_control() { b' ' } else { *b }));
 }
 
 /// The byte of `\xNN`.

@@ -227,6 +227,12 @@ fn a_process_name_with_a_line_feed_forges_no_line() {
 }
 
 #[test]
+fn control_characters_that_were_not_escaped_are_blanks() {
+    let read = read(&mut Ring::new([Ok(b"6,9,9,-;a\0b\x1b\\x41\0".to_vec())]), None, UNBOUND);
+    assert_eq!(texts(&read), ["a b \\x41 "]);
+}
+
+#[test]
 fn a_line_is_found_from_any_of_its_bytes() {
     let read = read(&mut Ring::numbered(8..12), None, UNBOUND);
     for (offset, _) in read.buffer().iter().enumerate() {
