@@ -1,8 +1,8 @@
 //! Over a whole buffer: which lines have a meaning.
 use std::ops::Range;
 
+use super::Meaning;
 use super::prefix::{self, Peeled};
-use super::{Meaning, capped};
 use crate::catalog::{Catalog, Origin};
 
 /// A line with a meaning.
@@ -39,7 +39,7 @@ impl Catalog {
     /// bounds.
     pub fn for_each_hit(&self, origin: Origin, buffer: &[u8], mut seen: impl FnMut(Hit<'_>)) {
         for line in self.candidates(origin, buffer) {
-            let whole = capped(&buffer[line.clone()]);
+            let whole = &buffer[line.clone()];
             let peeled = match origin {
                 Origin::Kernel => prefix::peel(whole),
                 Origin::Job | Origin::Slurm => Peeled::bare(whole),

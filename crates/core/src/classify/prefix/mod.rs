@@ -46,8 +46,9 @@ impl<'a> Peeled<'a> {
     }
 }
 
-/// Takes the prefix off a line.
+/// Takes the prefix off a line, of which it looks at no more than the first [`LINE_CAP`](super::LINE_CAP) bytes.
 pub fn peel(line: &[u8]) -> Peeled<'_> {
+    let line = super::capped(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line).trim_ascii_start();
     let peeled = kmsg(line).or_else(|| syslog(line)).or_else(|| cut(line)).unwrap_or_else(|| dmesg(line));
     // The second and further lines of one message are indented.
