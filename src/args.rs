@@ -1,8 +1,11 @@
 //! The command line.
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
+use triage_core::{PciAddress, Stamp};
+use triage_ledger::JobFilter;
 
+use crate::cmd::doctor::Part;
 use crate::render::{When, parse_when};
 
 /// Tells what broke on this Slurm node, whose fault it was, and what was done about it.
@@ -10,87 +13,154 @@ use crate::render::{When, parse_when};
 #[command(
     name = "slurm-triage",
     version = env!("TRIAGE_VERSION"),
-    after_help = "Exit codes: 0 done; 1 done, and something wants attention; 2 usage; 3 something needed could not be \
-                  read; 4 refused on purpose.\n\nExamples:\n  slurm-triage status\n  slurm-triage why 4711\n  \
-                  slurm-triage events --since 2h --json\n  slurm-triage doctor"
+    after_help = "Exit status: 0 done; 1 done, and something wants attention; 2 usage; 3 something needed could not \
+                  be read or written; 4 refused on purpose.\n\nExamples:\n  slurm-triage status\n  slurm-triage why \
+                  4711\n  slurm-triage events --since 2h --json\n  slurm-triage doctor"
 )]
 pub(crate) struct Cli {
-    /// Configuration file.
-    #[arg(long, global = true, value_name = "PATH", default_value = "/etc/slurm-triage/triage.toml")]
-    pub(crate) config: PathBuf,
-
-    /// The node whose ledger is read, where one machine holds several; default: this host.
-    #[arg(long, global = true, value_name = "NAME", env = "SLURMD_NODENAME")]
-    pub(crate) node: Option<String>,
-
-    /// Read this ledger file instead of the configured one.
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) ledger: Option<PathBuf>,
-
-    /// JSON for programs instead of text for people.
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
 
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+/// What every subcommand takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Configuration file [default: /etc/slurm-triage/triage.toml].
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Where to look")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// The node, where one machine holds the ledgers of several [default: SLURMD_NODENAME, else this host].
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Where to look")]
+    pub(crate) node: Option<String>,
+
+    /// Read this ledger instead of the configured one.
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Where to look")]
+    pub(crate) ledger: Option<PathBuf>,
+
+    /// The moment from which `--since` and "ago" count, for a ledger copied from elsewhere [default: now].
+    #[arg(long, global = true, value_name = "TIME", help_heading = "Where to look")]
+    pub(crate) now: Option<Stamp>,
+
+    /// JSON for programs instead of text for people.
+    #[arg(long, global = true, help_heading = "Where to look")]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Is this node well, are our eyes open, what is pending.
+    #[command(
+        after_help = "Exit status 1: a case is open, a source is blind, or no health check came to its end \
+                            within the last hour.\n\nExamples:\n  slurm-triage status\n  slurm-triage status \
+                            --json | jq .well"
+    )]
     Status,
     /// What was seen, oldest first.
+    #[command(
+        after_help = "Examples:\n  slurm-triage events --since 2h\n  slurm-triage events --code xid --job \
+                            4711\n  slurm-triage events --all --json | jq '.events[].code'"
+    )]
     Events(ListArgs),
     /// What is claimed to be broken.
-    Cases(CasesArgs),
+    #[command(
+        after_help = "Examples:\n  slurm-triage cases             the open ones\n  slurm-triage cases --all \
+                            --since 7d\n  slurm-triage cases --code xid.79 --json"
+    )]
+    Cases(ListArgs),
     /// Which jobs ran here and how they ended.
+    #[command(
+        after_help = "Examples:\n  slurm-triage jobs --since 1d\n  slurm-triage jobs --job 4700      all tasks \
+                            of the array\n  slurm-triage jobs --code xid.79   jobs that a case of this code met"
+    )]
     Jobs(ListArgs),
     /// Tell the whole story of a job, a case or a node.
-    #[command(after_help = "Examples:\n  slurm-triage why 4711         a job\n  slurm-triage why 4700_3       an array \
-                            task\n  slurm-triage why 3f2a9c01     a case\n  slurm-triage why n12          a node")]
+    #[command(
+        after_help = "A name that fits several is taken as node, then job, then case, and the others are \
+                            named; job:4711, case:4711 and node:4711 say which is meant.\n\nExamples:\n  slurm-triage \
+                            why 4711         a job, with all its restarts\n  slurm-triage why 4700_3       an array \
+                            task\n  slurm-triage why 3f2a9c01     a case, or the beginning of its id\n  slurm-triage \
+                            why n12          a node"
+    )]
     Why(WhyArgs),
     /// Check configuration, permissions, Slurm's hooks and every source, and say what to mend.
+    #[command(
+        after_help = "Exit status 1: something is to be mended (warn or fail).\n\nExamples:\n  slurm-triage \
+                            doctor\n  slurm-triage doctor --offline\n  slurm-triage doctor --only slurm --only plugin"
+    )]
     Doctor(DoctorArgs),
     /// Put a synthetic fault into this node's ledger, for a drill. Marked as such everywhere.
-    #[command(after_help = "Examples:\n  slurm-triage inject --code xid.79 --gpu 0000:61:00.0\n  slurm-triage inject \
-                            --line 'NVRM: Xid (PCI:0000:61:00): 79, pid=1, name=x, GPU has fallen off the bus.'")]
+    #[command(
+        after_help = "Nothing is carried out by this command. What is decided shows at once in `why`; with \
+                            --act, and where policy acts, the next health check carries it out.\n\nExamples:\n  \
+                            slurm-triage inject --code xid.79 --gpu 0000:61:00.0\n  slurm-triage inject --line 'NVRM: \
+                            Xid (PCI:0000:61:00): 79, GPU has fallen off the bus.'\n  slurm-triage inject --end"
+    )]
     Inject(InjectArgs),
+    /// Tell what the catalogue recognises in any log. Needs neither Slurm nor GPU nor ledger.
+    #[command(
+        after_help = "With --json one object a line: file, line, time, code, class, role, provenance, resource, \
+                            action, text; `action` is what a single such line suggests. gzip and zstd are read too. Exit \
+                            status: 0 read, 2 usage, 3 something could not be read.\n\nExamples:\n  slurm-triage scan \
+                            /var/log/kern.log\n  dmesg -T | slurm-triage scan --json -\n  slurm-triage scan --source job \
+                            slurm-4711.out"
+    )]
+    Scan(ScanArgs),
 }
 
+/// How a list is narrowed.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only since then: 30m, 2h, 7d, or 2026-03-01T10:00:00Z.
     #[arg(long, value_name = "WHEN", value_parser = parse_when)]
     pub(crate) since: Option<When>,
 
-    /// Only of this job (4711, 4700_3).
-    #[arg(long, value_name = "JOB")]
-    pub(crate) job: Option<String>,
+    /// Only of this job: 4711, 4700 (a whole array), 4700_3.
+    #[arg(long, value_name = "JOB", value_parser = parse_job)]
+    pub(crate) job: Option<JobFilter>,
 
-    /// Only of this code; `*` stands for anything.
-    #[arg(long, value_name = "CODE")]
+    /// Only of this code (xid.79), or of a family of codes (xid).
+    #[arg(long, value_name = "CODE", value_parser = parse_code)]
     pub(crate) code: Option<String>,
 
     /// At most so many, the latest.
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub(crate) limit: usize,
-}
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) limit: u32,
 
-#[derive(Debug, Args)]
-pub(crate) struct CasesArgs {
-    #[command(flatten)]
-    pub(crate) list: ListArgs,
-
-    /// Also cases that are resolved or acquitted.
-    #[arg(long)]
+    /// Without a limit; of cases also those that are closed.
+    #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
-    /// A job (4711, 4700_3), a case (eight hex digits) or a node.
+    /// A job (4711, 4700_3), a case (its id or the beginning of it) or a node.
     #[arg(value_name = "JOB|CASE|NODE")]
     pub(crate) what: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanArgs {
+    /// What the files are; auto looks at the beginning of each.
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = ScanSource::Auto)]
+    pub(crate) source: ScanSource,
+
+    /// Logs to read; - is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What a scanned file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ScanSource {
+    /// A kernel's log: dmesg, journalctl -k, syslog, /dev/kmsg records.
+    Kernel,
+    /// What a job printed.
+    Job,
+    /// Told by its beginning.
+    Auto,
 }
 
 #[derive(Debug, Args)]
@@ -98,23 +168,82 @@ pub(crate) struct DoctorArgs {
     /// Do not ask the controller anything.
     #[arg(long)]
     pub(crate) offline: bool,
+
+    /// Only this check; may be given several times.
+    #[arg(long, value_name = "CHECK", value_enum)]
+    pub(crate) only: Vec<Part>,
+
+    /// Internal: make one check in this very process and print its findings as JSON.
+    #[arg(long, value_name = "CHECK", value_enum, hide = true)]
+    pub(crate) here: Option<Part>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InjectArgs {
-    /// A catalogued Xid to inject, such as xid.79.
-    #[arg(long, value_name = "CODE", conflicts_with = "line", required_unless_present = "line")]
+    /// A catalogued Xid, such as xid.79.
+    #[arg(long, value_name = "CODE", requires = "gpu", required_unless_present_any = ["line", "end"])]
     pub(crate) code: Option<String>,
 
-    /// A kernel log line to inject, without its time stamp.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) line: Option<String>,
+    /// The PCI address of the GPU it is about.
+    #[arg(long, value_name = "PCI", requires = "code")]
+    pub(crate) gpu: Option<PciAddress>,
 
-    /// The GPU's PCI address, with --code.
-    #[arg(long, value_name = "PCI", default_value = "0000:00:00.0")]
-    pub(crate) gpu: String,
+    /// A kernel log line instead, with or without its time stamp.
+    #[arg(long, value_name = "TEXT", conflicts_with = "code")]
+    pub(crate) line: Option<String>,
 
     /// Let the drill act as a real fault would, where policy acts: the node is drained.
     #[arg(long)]
     pub(crate) act: bool,
+
+    /// End this node's drills: their cases are acquitted. A drain is not lifted.
+    #[arg(long, conflicts_with_all = ["code", "line", "act"])]
+    pub(crate) end: bool,
+}
+
+fn parse_job(text: &str) -> Result<JobFilter, String> {
+    JobFilter::parse(text).ok_or_else(|| "no job: use 4711, or 4700_3 for a task of an array".to_owned())
+}
+
+/// A code or the beginning of one up to a dot; a trailing `.*` is taken as people mean it.
+fn parse_code(text: &str) -> Result<String, String> {
+    let code = text.trim_end_matches('*').trim_end_matches('.');
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+    let is_family = text.len() == code.len() || text.ends_with(".*") || text.ends_with('.');
+    if code.is_empty() || !code.bytes().all(plain) || !is_family {
+        return Err("no code: use xid.79, or xid for the whole family".to_owned());
+    }
+    Ok(code.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_does_not_contradict_itself() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_code_is_whole_or_a_family() {
+        for (text, code) in [("xid.79", "xid.79"), ("xid", "xid"), ("xid.*", "xid"), ("xid.", "xid")] {
+            assert_eq!(parse_code(text).as_deref(), Ok(code));
+        }
+        for bad in ["", "*", ".", "xid.7*", "xid 79", "x'; --", "xid\u{1b}"] {
+            assert!(parse_code(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_drill_names_its_gpu() {
+        let parse = |args: &[&str]| Cli::try_parse_from([&["slurm-triage", "inject"], args].concat());
+        assert!(parse(&[]).is_err());
+        assert!(parse(&["--code", "xid.79"]).is_err());
+        assert!(parse(&["--code", "xid.79", "--gpu", "nonsense"]).is_err());
+        assert!(parse(&["--code", "xid.79", "--gpu", "61:00.0"]).is_ok());
+        assert!(parse(&["--line", "x", "--act"]).is_ok());
+        assert!(parse(&["--end", "--act"]).is_err());
+    }
 }

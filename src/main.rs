@@ -1,2 +1,28 @@
-//! The operator's command `slurm-triage`.
-fn main() {}
+//! The operator's command `slurm-triage`: what a node's ledger holds, told to a person or a program.
+mod advice;
+mod args;
+mod cmd;
+mod exit;
+mod render;
+mod site;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let Cli { common, command } = Cli::parse();
+    exit::code(match &command {
+        Command::Status => cmd::status::run(&common),
+        Command::Events(args) => cmd::events::run(&common, args),
+        Command::Cases(args) => cmd::cases::run(&common, args),
+        Command::Jobs(args) => cmd::jobs::run(&common, args),
+        Command::Why(args) => cmd::why::run(&common, args),
+        Command::Doctor(args) => cmd::doctor::run(&common, args),
+        Command::Inject(args) => cmd::inject::run(&common, args),
+        Command::Scan(args) => cmd::scan::run(&common, args),
+    })
+}

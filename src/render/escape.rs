@@ -18,9 +18,21 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn is_unsafe(c: char) -> bool {
+/// Whether a terminal could obey the character, or show a text with it as something it is not.
+pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The first `most` characters of `text`; what was cut is told by a final `…`.
+pub(crate) fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some(_) => {
+            let kept = text.char_indices().nth(most.saturating_sub(1)).map_or(0, |(at, _)| at);
+            Cow::Owned(format!("{}…", &text[..kept]))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -37,5 +49,13 @@ mod tests {
     #[test]
     fn plain_text_is_not_copied() {
         assert!(matches!(escape("größe 3 µs"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_cut_counts_characters_and_is_told() {
+        assert_eq!(clip("größe", 5), "größe");
+        assert_eq!(clip("größe", 4), "grö…");
+        assert_eq!(clip("", 0), "");
+        assert_eq!(clip("ab", 0), "…");
     }
 }

@@ -1,8 +1,19 @@
-//! Text for people.
+//! Text for people, and the way out for all of it: nothing reaches a terminal that was not escaped.
+mod ending;
 mod escape;
+mod output;
+mod page;
 mod span;
 mod table;
 
-pub(crate) use escape::escape;
-pub(crate) use span::{When, ago, parse_when};
+pub(crate) use ending::ending;
+pub(crate) use escape::{clip, escape, is_unsafe};
+pub(crate) use output::{complain, json, print};
+pub(crate) use page::Page;
+pub(crate) use span::{When, ago, duration, millis, parse_when, seconds};
 pub(crate) use table::Table;
+
+/// `text` with the mark that everything made for a drill or a test carries.
+pub(crate) fn marked(text: impl std::fmt::Display, synthetic: bool) -> String {
+    if synthetic { format!("{text} (drill)") } else { text.to_string() }
+}

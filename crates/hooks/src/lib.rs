@@ -4,6 +4,7 @@ pub mod args;
 mod ask;
 pub mod carry;
 pub mod ctx;
+pub mod drill;
 pub mod epilog;
 mod finish;
 pub mod healthcheck;

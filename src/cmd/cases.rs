@@ -1,0 +1,79 @@
+//! `slurm-triage cases`: what is claimed to be broken.
+use serde::Serialize;
+use triage_core::{Case, NodeName, Stamp};
+use triage_ledger::Filter;
+
+use super::lists::CUT;
+use crate::args::{Common, ListArgs};
+use crate::exit::{self, CmdResult};
+use crate::render::{self, Page, Table};
+use crate::site::Site;
+use crate::view;
+
+/// Most characters of the reason shown in the table.
+const WHY: usize = 80;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    v: u32,
+    node: &'a NodeName,
+    at: Stamp,
+    more: bool,
+    cases: &'a [Case],
+}
+
+pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
+    let site = Site::find(common)?;
+    let filter = Filter { open_only: !args.all, ..args.filter(&site) };
+    let latest = args.latest(site.open()?.cases(&filter)?);
+    if common.json {
+        let document = Document {
+            v: view::VERSION,
+            node: &site.node,
+            at: site.now,
+            more: latest.more,
+            cases: &latest.rows,
+        };
+        render::json(&document)?;
+        return Ok(exit::OK);
+    }
+    let mut page = Page::default();
+    if latest.rows.is_empty() {
+        let kind = if args.all { "case" } else { "open case" };
+        page.line(0, format_args!("{}: no such {kind}", site.node));
+    } else {
+        page.table(0, &table(&latest.rows, site.now));
+    }
+    if latest.more {
+        page.line(0, CUT);
+    }
+    render::print(page.text())?;
+    Ok(exit::OK)
+}
+
+/// The cases as a table.
+pub(crate) fn table(cases: &[Case], now: Stamp) -> Table {
+    let head = ["CASE", "STATE", "CODE", "RESOURCE", "CLASS", "SURE", "OPENED", "LAST SEEN", "JOB", "WHY"];
+    let mut table = Table::new(&head);
+    for case in cases {
+        table.row(vec![
+            case.id.to_string(),
+            state(case),
+            render::marked(&case.code, case.synthetic),
+            case.resource.to_string(),
+            case.class.to_string(),
+            case.confidence.to_string(),
+            render::seconds(case.opened_at),
+            render::ago(now, case.last_seen),
+            case.run.as_ref().map(ToString::to_string).unwrap_or_default(),
+            render::clip(&case.why, WHY).into_owned(),
+        ]);
+    }
+    table
+}
+
+/// Where the case stands, in a word or three.
+pub(crate) fn state(case: &Case) -> String {
+    let stood_down = case.stood_down && case.is_open() && !case.synthetic;
+    format!("{}{}", case.state, if stood_down { ", stood down" } else { "" })
+}

@@ -1,0 +1,94 @@
+//! The node's ledger.
+use nix::sys::statvfs::statvfs;
+use triage_core::Stamp;
+use triage_ledger::{Error, Ledger, OpenOptions};
+
+use super::finding::Findings;
+use super::parts::Checkup;
+use crate::render;
+use crate::site::{LEDGER_WAIT, Site};
+use crate::view::LedgerView;
+
+/// With less room than this the ledger soon cannot be written, bytes.
+const LEAST_ROOM: u64 = 64_000_000;
+/// After so long without a health check that came to its end something is wrong with HealthCheckProgram.
+const OVERDUE_S: i64 = 3_600;
+
+pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
+    let site = &checkup.site;
+    let opened = Ledger::open(&site.ledger, &OpenOptions::reader(LEDGER_WAIT, site.now));
+    let about = opened.and_then(|ledger| LedgerView::new(&ledger, &site.config.ledger));
+    match about {
+        Ok(view) => describe(site, &view, findings),
+        Err(error @ Error::Missing { .. }) => {
+            findings
+                .warn(error.to_string(), "see that slurm.conf names the hooks and that slurmd has read it");
+        }
+        Err(error) => {
+            let remedy = match error {
+                Error::Corrupt { .. } => {
+                    "the next hook sets it aside; to keep what is left, copy it before that"
+                }
+                _ => "",
+            };
+            findings.fail(format!("{:#}", crate::site::explained(error)), remedy);
+        }
+    }
+    room(site, findings);
+}
+
+fn describe(site: &Site, view: &LedgerView, findings: &mut Findings) {
+    let path = view.path.display();
+    findings.ok(format!(
+        "{path}: schema {}, journal {}, {} filesystem",
+        view.schema, view.journal, view.filesystem
+    ));
+    if view.filesystem != "local" {
+        findings.warn(
+            format!("{path}: lies on a filesystem that is not known to be this machine's own"),
+            "put [paths] state on a local disk: a server that hangs would hang the hooks until their deadlines",
+        );
+    }
+    if view.bytes.saturating_sub(view.free_bytes) > view.max_bytes {
+        findings.warn(
+            format!("{path}: larger than its limit of {} MB", view.max_bytes / 1_000_000),
+            "the health check prunes it a little at a time; should it stay, see the audit with slurm-triage status",
+        );
+    }
+    if let Some(replaced) = &view.replaced {
+        let at = render::seconds(replaced.at);
+        findings.note(format!(
+            "{path}: replaced a damaged one at {at}, which is {}: {}",
+            replaced.file.display(),
+            replaced.why
+        ));
+    }
+    upkeep(view.last_upkeep, site.now, findings);
+}
+
+fn upkeep(last: Option<Stamp>, now: Stamp, findings: &mut Findings) {
+    let remedy = "see HealthCheckProgram and HealthCheckInterval in slurm.conf, and slurmd's log";
+    match last {
+        Some(last) if now.micros_since(last) <= OVERDUE_S * 1_000_000 => {
+            findings.ok(format!("the last health check came to its end {}", render::ago(now, last)));
+        }
+        Some(last) => {
+            findings.warn(format!("no health check came to its end since {}", render::seconds(last)), remedy);
+        }
+        None => findings.warn("no health check ever came to its end", remedy),
+    }
+}
+
+fn room(site: &Site, findings: &mut Findings) {
+    let folder = site.ledger.parent().filter(|folder| folder.is_dir());
+    let Some(stat) = folder.and_then(|folder| statvfs(folder).ok()) else { return };
+    // The types of these differ between machines; both fit.
+    #[expect(clippy::useless_conversion, reason = "the type differs between C libraries")]
+    let free = u64::from(stat.blocks_available()).saturating_mul(u64::from(stat.fragment_size()));
+    if free < LEAST_ROOM {
+        findings.fail(
+            format!("{}: {} MB of room left on the filesystem", site.ledger.display(), free / 1_000_000),
+            "make room, or move [paths] state: without the ledger nothing is recorded and nothing done",
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Running the checks, each in a process of its own under a deadline.
+use std::path::PathBuf;
+use std::time::Duration;
+
+use triage_core::ExitStatus;
+use triage_host::runner::{Command, Finished, RunError, Runner, SystemRunner};
+
+use super::Part;
+use super::finding::{Finding, Level};
+use crate::args::Common;
+use crate::site::{Site, config_path};
+
+/// Makes the checks, all at once, and tells their findings in the order asked for.
+pub(super) fn all(common: &Common, site: &Site, offline: bool, parts: &[Part]) -> Vec<Finding> {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => {
+            let broken = |part| one(part, format!("could not be started: {error}"));
+            return parts.iter().map(|part| broken(*part)).collect();
+        }
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = parts
+            .iter()
+            .map(|part| {
+                let command = command(program.clone(), common, site, offline, *part);
+                (*part, scope.spawn(move || findings(*part, &command)))
+            })
+            .collect();
+        let outcome = |(part, thread): (Part, std::thread::ScopedJoinHandle<'_, Vec<Finding>>)| {
+            thread.join().unwrap_or_else(|_| vec![one(part, "ended in a panic".to_owned())])
+        };
+        running.into_iter().flat_map(outcome).collect()
+    })
+}
+
+fn command(program: PathBuf, common: &Common, site: &Site, offline: bool, part: Part) -> Command {
+    let mut args = vec![
+        "--config".to_owned(),
+        config_path(common).display().to_string(),
+        format!("--node={}", site.node),
+        "--now".to_owned(),
+        site.now.to_string(),
+    ];
+    if let Some(ledger) = &common.ledger {
+        args.extend(["--ledger".to_owned(), ledger.display().to_string()]);
+    }
+    args.extend(["doctor".to_owned(), "--here".to_owned(), part.to_string()]);
+    if offline {
+        args.push("--offline".to_owned());
+    }
+    let mut command = Command::new(program, part.deadline(&site.config)).args(args);
+    if let Ok(conf) = std::env::var("SLURM_CONF") {
+        command = command.env("SLURM_CONF", conf);
+    }
+    command
+}
+
+fn findings(part: Part, command: &Command) -> Vec<Finding> {
+    match SystemRunner.run(command) {
+        Ok(Finished { status: ExitStatus::Exit(0), stdout, .. }) => serde_json::from_slice(&stdout)
+            .unwrap_or_else(|error| vec![one(part, format!("answered what cannot be read: {error}"))]),
+        Ok(Finished { status, stderr, .. }) => {
+            let words = String::from_utf8_lossy(&stderr);
+            vec![one(part, format!("ended with {status}: {}", words.trim()))]
+        }
+        Err(RunError::Deadline { deadline, stuck, .. }) => vec![hung(part, deadline, stuck.wchan.as_deref())],
+        Err(error) => vec![one(part, error.to_string())],
+    }
+}
+
+fn one(part: Part, what: String) -> Finding {
+    let remedy = "report it with the output of slurm-triage --version".to_owned();
+    Finding { part, level: Level::Fail, what: format!("this check itself {what}"), remedy }
+}
+
+fn hung(part: Part, deadline: Duration, wchan: Option<&str>) -> Finding {
+    let place = wchan.map(|function| format!(", in the kernel's {function}")).unwrap_or_default();
+    let remedy = match part {
+        Part::Slurm | Part::Plugin => "see that slurmctld answers, or leave it out with --offline",
+        Part::Nvml => "a GPU or its driver hangs: see dmesg, and boot the node",
+        _ => "a disk or a server of a filesystem hangs: see dmesg and the mounts of the paths in triage.toml",
+    };
+    Finding {
+        part,
+        level: Level::Fail,
+        what: format!("no answer within {} ms{place}", deadline.as_millis()),
+        remedy: remedy.to_owned(),
+    }
+}

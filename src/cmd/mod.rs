@@ -1,0 +1,10 @@
+//! One file, or one folder, a subcommand. Each reads all it needs, closes the ledger, and only then prints.
+pub(crate) mod cases;
+pub(crate) mod doctor;
+pub(crate) mod events;
+pub(crate) mod inject;
+pub(crate) mod jobs;
+mod lists;
+pub(crate) mod scan;
+pub(crate) mod status;
+pub(crate) mod why;

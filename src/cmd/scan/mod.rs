@@ -1,0 +1,144 @@
+//! `slurm-triage scan`: what the catalogue recognises in any log, anywhere, without Slurm, GPU or ledger.
+mod input;
+mod progress;
+mod row;
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use triage_core::catalog::{Catalog, Origin};
+use triage_core::classify::prefix::{Clock, Sender, peel};
+use triage_core::joblog;
+use triage_host::config::Config;
+
+use crate::args::{Common, ScanArgs, ScanSource};
+use crate::exit::{CmdResult, OK, UNREADABLE};
+use crate::render::complain;
+use crate::site;
+
+use input::{Chunk, Input};
+use progress::Progress;
+use row::Row;
+
+/// How much of a file is looked at to tell a kernel's log from a job's output, bytes.
+const SNIFF: usize = 64 * 1024;
+
+/// Runs it. A file that cannot be read is told, the others are read all the same.
+pub(crate) fn run(common: &Common, args: &ScanArgs) -> CmdResult {
+    let catalog = catalog(common)?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut code = OK;
+    for path in &args.files {
+        match scan(common, args.source, &catalog, path, &mut out) {
+            Ok(()) => {}
+            Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(is_closed) => return Err(error),
+            Err(error) => {
+                complain(&format!("{error:#}"));
+                code = UNREADABLE;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(code)
+}
+
+/// The catalogue with the site's changes, where this machine has a configuration or the folder of the default one.
+fn catalog(common: &Common) -> anyhow::Result<Catalog> {
+    let config = Config::load(&site::config_path(common)).map(|loaded| loaded.config).unwrap_or_default();
+    Ok(triage_catalog::load(Some(&config.paths.catalog))?)
+}
+
+fn is_closed(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::BrokenPipe
+}
+
+fn scan(
+    common: &Common,
+    source: ScanSource,
+    catalog: &Catalog,
+    path: &Path,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let name = path.display().to_string();
+    let mut input = Input::open(path).with_context(|| format!("{name}: cannot be read"))?;
+    let mut progress = Progress::new(&name);
+    let clock = Clock { boot: None, utc_offset: 0, latest: site::now(common) };
+    let mut scanner = Scanner { catalog, clock, name: &name, json: common.json, origin: None, out };
+    while let Some(chunk) = input.next().with_context(|| format!("{name}: cannot be read"))? {
+        let origin = *scanner.origin.get_or_insert_with(|| match source {
+            ScanSource::Kernel => Origin::Kernel,
+            ScanSource::Job => Origin::Job,
+            ScanSource::Auto => sniff(chunk.bytes),
+        });
+        if let Some(line) = chunk.cut_line {
+            complain(&format!("{name}:{line}: longer than {} bytes: its end is not looked at", input::CHUNK));
+        }
+        match origin {
+            Origin::Job => scanner.job(&chunk)?,
+            Origin::Kernel | Origin::Slurm => scanner.kernel(&chunk)?,
+        }
+        progress.advance(chunk.bytes.len());
+    }
+    progress.done();
+    Ok(())
+}
+
+/// A log in which the kernel is named as the sender of some line, or that begins like one of dmesg's, is a kernel's.
+fn sniff(bytes: &[u8]) -> Origin {
+    let head = bytes.get(..SNIFF).unwrap_or(bytes);
+    let of_kernel = |line: &[u8]| {
+        let peeled = peel(line);
+        peeled.sender == Sender::Kernel
+            || (peeled.time.is_some() && line.starts_with(b"[") && peeled.host.is_none())
+    };
+    if head.split(|b| *b == b'\n').any(of_kernel) || head.windows(5).any(|w| w == b"NVRM:") {
+        Origin::Kernel
+    } else {
+        Origin::Job
+    }
+}
+
+struct Scanner<'a> {
+    catalog: &'a Catalog,
+    clock: Clock,
+    name: &'a str,
+    json: bool,
+    origin: Option<Origin>,
+    out: &'a mut dyn Write,
+}
+
+impl Scanner<'_> {
+    fn kernel(&mut self, chunk: &Chunk<'_>) -> std::io::Result<()> {
+        let mut count = chunk.counter();
+        let mut result = Ok(());
+        let (catalog, clock, name, json) = (self.catalog, self.clock, self.name, self.json);
+        catalog.for_each_hit(Origin::Kernel, chunk.bytes, |hit| {
+            // What a process wrote into the same log is no word of the kernel's.
+            if result.is_err() || hit.peeled.sender == Sender::Process {
+                return;
+            }
+            let time = hit.peeled.time.and_then(|time| time.resolve(&clock));
+            let line = count.line_at(hit.line.start);
+            let row = Row::new(name, line, time, Origin::Kernel, &hit.meaning, hit.peeled.text);
+            result = row.write(self.out, json);
+        });
+        result
+    }
+
+    fn job(&mut self, chunk: &Chunk<'_>) -> std::io::Result<()> {
+        let mut count = chunk.counter();
+        let mut start = 0;
+        for end in memchr::memchr2_iter(b'\n', b'\r', chunk.bytes).chain([chunk.bytes.len()]) {
+            let line = chunk.bytes.get(start..end).unwrap_or_default();
+            if joblog::is_candidate(line)
+                && let Some(meaning) = joblog::read_line(self.catalog, line)
+            {
+                let row = Row::new(self.name, count.line_at(start), None, Origin::Job, &meaning, line);
+                row.write(self.out, self.json)?;
+            }
+            start = end + 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! `slurm-triage status`: is this node well, are our eyes open, what is pending.
+use serde::Serialize;
+use triage_core::{Case, JobSpan, NodeName, Stamp};
+use triage_ledger::{AuditRow, Filter, IntentRow, Level, SourceRow};
+
+use super::cases;
+use crate::args::Common;
+use crate::exit::{self, CmdResult};
+use crate::render::{self, Page, Table};
+use crate::site::Site;
+use crate::view::{self, ActionView, JobView, LedgerView, PolicyView, SourceView, TroubleView};
+
+/// After so long without a health check that came to its end nobody is looking, whatever the last one saw. Sites run
+/// it every minute to every half hour.
+const UNWATCHED_S: i64 = 3_600;
+
+/// How far back the suite's own trouble is told, and the most rows of it.
+const TROUBLE_S: i64 = 86_400;
+const TROUBLES: u32 = 10;
+
+/// What the ledger said.
+struct Read {
+    cases: Vec<Case>,
+    sources: Vec<SourceRow>,
+    pending: Vec<IntentRow>,
+    on_node: Vec<JobSpan>,
+    trouble: Vec<AuditRow>,
+    ledger: LedgerView,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    v: u32,
+    node: &'a NodeName,
+    at: Stamp,
+    /// No case is open, every source can be read, and somebody looks.
+    well: bool,
+    health_check: HealthCheck,
+    cases: &'a [Case],
+    sources: &'a [SourceView<'a>],
+    pending: Vec<ActionView<'a>>,
+    jobs: Vec<JobView<'a>>,
+    policy: PolicyView,
+    ledger: &'a LedgerView,
+    trouble: Vec<TroubleView<'a>>,
+}
+
+/// When somebody last looked at everything.
+#[derive(Serialize, Clone, Copy)]
+struct HealthCheck {
+    /// When a health check last came to its end.
+    last: Option<Stamp>,
+    /// That is longer ago than an hour, or never was.
+    overdue: bool,
+}
+
+pub(crate) fn run(common: &Common) -> CmdResult {
+    let site = Site::find(common)?;
+    let read = read(&site)?;
+    let sources: Vec<SourceView<'_>> = read.sources.iter().map(SourceView::from).collect();
+    let last = read.ledger.last_upkeep;
+    let overdue = last.is_none_or(|last| site.now.micros_since(last) > UNWATCHED_S * 1_000_000);
+    let document = Document {
+        v: view::VERSION,
+        node: &site.node,
+        at: site.now,
+        well: read.cases.is_empty() && !overdue && !sources.iter().any(SourceView::is_blind),
+        health_check: HealthCheck { last, overdue },
+        cases: &read.cases,
+        sources: &sources,
+        pending: read.pending.iter().map(ActionView::from).collect(),
+        jobs: read.on_node.iter().map(|span| JobView::new(span, &[])).collect(),
+        policy: PolicyView::load(&site),
+        ledger: &read.ledger,
+        trouble: read.trouble.iter().map(TroubleView::from).collect(),
+    };
+    if common.json {
+        render::json(&document)?;
+    } else {
+        render::print(page(&document).text())?;
+    }
+    Ok(if document.well { exit::OK } else { exit::FINDINGS })
+}
+
+fn read(site: &Site) -> anyhow::Result<Read> {
+    let ledger = site.open()?;
+    let open = Filter { open_only: true, ..Filter::default() };
+    let since = Some(site.now.plus_secs(-TROUBLE_S));
+    let loud = Filter { since, level: Some(Level::Warning), limit: Some(TROUBLES), ..Filter::default() };
+    Ok(Read {
+        cases: ledger.cases(&open)?,
+        sources: ledger.sources()?,
+        pending: ledger.waiting_intents(site.now)?,
+        on_node: ledger.spans(&open)?,
+        trouble: ledger.audit(&loud)?,
+        ledger: LedgerView::new(&ledger, &site.config.ledger)?,
+    })
+}
+
+fn page(document: &Document<'_>) -> Page {
+    let mut page = Page::default();
+    page.line(0, headline(document));
+    if !document.cases.is_empty() {
+        page.heading("Open cases");
+        page.table(0, &cases::table(document.cases, document.at));
+        page.line(0, "slurm-triage why CASE tells the rest");
+    }
+    page.heading("Sources");
+    match document.sources {
+        [] => page.line(0, "none was looked at yet: the first prolog or health check does"),
+        sources => page.table(0, &source_table(sources, document.at)),
+    }
+    page.line(0, health_check(document));
+    if !document.pending.is_empty() {
+        page.heading("Pending");
+        page.table(0, &pending_table(&document.pending, document.at));
+    }
+    page.heading("Policy");
+    policy(&mut page, &document.policy);
+    page.heading("Ledger");
+    ledger(&mut page, document.ledger, document.at);
+    if !document.trouble.is_empty() {
+        page.heading("The suite's own trouble, last 24 hours");
+        page.table(0, &trouble_table(&document.trouble, document.at));
+    }
+    page
+}
+
+fn headline(document: &Document<'_>) -> String {
+    let node = document.node;
+    let mut troubles = Vec::new();
+    match document.cases.len() {
+        0 => {}
+        1 => troubles.push("1 open case".to_owned()),
+        n => troubles.push(format!("{n} open cases")),
+    }
+    match document.sources.iter().filter(|source| source.is_blind()).count() {
+        0 => {}
+        1 => troubles.push("1 blind source".to_owned()),
+        n => troubles.push(format!("{n} blind sources")),
+    }
+    if document.health_check.overdue {
+        troubles.push("nobody looks".to_owned());
+    }
+    let jobs = match document.jobs.len() {
+        0 => "no job is on it".to_owned(),
+        1 => "1 job is on it".to_owned(),
+        n => format!("{n} jobs are on it"),
+    };
+    if troubles.is_empty() {
+        format!("{node}: nothing is known against it; {jobs}")
+    } else {
+        format!("{node}: {}; {jobs}", troubles.join(", "))
+    }
+}
+
+fn source_table(sources: &[SourceView<'_>], now: Stamp) -> Table {
+    let mut table = Table::new(&["SOURCE", "STATE", "LAST READ", "COST", "WHY NOT"]);
+    for source in sources {
+        let why = source.blind_since.map_or_else(String::new, |since| {
+            let pid = source.hung_pid.map(|pid| format!(" (process {pid} hung in it)")).unwrap_or_default();
+            format!("since {}: {}{pid}", render::seconds(since), source.reason)
+        });
+        table.row(vec![
+            source.name(),
+            if source.is_blind() { source.state.to_uppercase() } else { source.state.to_owned() },
+            source.last_ok.map_or_else(|| "never".to_owned(), |at| render::ago(now, at)),
+            render::duration(std::time::Duration::from_micros(source.cost_us)),
+            why,
+        ]);
+    }
+    table
+}
+
+fn health_check(document: &Document<'_>) -> String {
+    match document.health_check {
+        HealthCheck { last: Some(last), overdue: false } => {
+            format!("last health check {}", render::ago(document.at, last))
+        }
+        HealthCheck { last: Some(last), overdue: true } => format!(
+            "no health check came to its end since {} ({}): see slurm-triage doctor",
+            render::seconds(last),
+            render::ago(document.at, last)
+        ),
+        HealthCheck { last: None, .. } => {
+            "no health check ever came to its end: see slurm-triage doctor".to_owned()
+        }
+    }
+}
+
+fn pending_table(pending: &[ActionView<'_>], now: Stamp) -> Table {
+    let mut table = Table::new(&["ACTION", "FOR", "STATE", "WANTED", "TRIES", "EXPIRES", "LAST ANSWER"]);
+    for action in pending {
+        table.row(vec![
+            render::marked(action.kind, action.synthetic),
+            action.subject(),
+            action.state.to_owned(),
+            render::ago(now, action.created),
+            action.attempts.to_string(),
+            render::seconds(action.expires),
+            action.answer.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn policy(page: &mut Page, policy: &PolicyView) {
+    let modes = policy.mode.each().map(|(action, mode)| format!("{action} {mode}")).join(", ");
+    let from = match (&policy.error, policy.present) {
+        (Some(_), _) => "until the policy is mended".to_owned(),
+        (None, true) => policy.path.display().to_string(),
+        (None, false) => format!("built-in: there is no {}", policy.path.display()),
+    };
+    page.line(0, format_args!("{modes} ({from})"));
+    if let Some(error) = &policy.error {
+        page.line(0, error);
+    }
+}
+
+fn ledger(page: &mut Page, ledger: &LedgerView, now: Stamp) {
+    let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
+    page.line(
+        0,
+        format_args!(
+            "{}: {} of {}, schema {}, {} on a {} filesystem",
+            ledger.path.display(),
+            megabytes(ledger.bytes.saturating_sub(ledger.free_bytes)),
+            megabytes(ledger.max_bytes),
+            ledger.schema,
+            ledger.journal,
+            ledger.filesystem
+        ),
+    );
+    let oldest = ledger.oldest_event.map_or_else(
+        || "it holds no event".to_owned(),
+        |at| format!("its oldest event is of {}", render::seconds(at)),
+    );
+    let checked = ledger.last_check.map_or_else(
+        || "not checked as a whole yet".to_owned(),
+        |at| format!("found sound {}", render::ago(now, at)),
+    );
+    page.line(0, format_args!("{oldest}; {checked}"));
+    if let Some(replaced) = &ledger.replaced {
+        let at = render::seconds(replaced.at);
+        page.line(
+            0,
+            format_args!("replaced a damaged one at {at}: {} ({})", replaced.file.display(), replaced.why),
+        );
+    }
+}
+
+fn trouble_table(trouble: &[TroubleView<'_>], now: Stamp) -> Table {
+    let mut table = Table::new(&["WHEN", "LEVEL", "PROGRAM", "KIND", "TEXT"]);
+    for row in trouble {
+        table.row(vec![
+            render::ago(now, row.at),
+            row.level.to_owned(),
+            row.program.to_owned(),
+            render::marked(row.kind, row.synthetic),
+            row.text.to_owned(),
+        ]);
+    }
+    table
+}

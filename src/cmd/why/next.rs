@@ -1,0 +1,158 @@
+//! What a person should do next, in one sentence. Commands in it can be pasted into a shell.
+use triage_core::{Case, CauseClass, ClearedBy, Decision, Intent, JobSpan, NodeName, Subject as Whom};
+use triage_ledger::{IntentRow, IntentState};
+
+use super::resolve::Subject;
+use super::story::Story;
+use crate::advice;
+use crate::view::PolicyView;
+
+/// What to do next.
+pub(super) fn next(story: &Story, policy: &PolicyView) -> String {
+    match story.lead() {
+        Some(case) => about_case(story, case, policy),
+        None => match &story.subject {
+            Subject::Node(node) => about_healthy_node(story, node),
+            Subject::Case(_) => closed(story).unwrap_or_else(|| "nothing".to_owned()),
+            Subject::Job(_) => about_job(story),
+        },
+    }
+}
+
+fn about_case(story: &Story, case: &Case, policy: &PolicyView) -> String {
+    let drain = story.actions.iter().rfind(|row| row.action.kind() == "drain" && concerns(row, case));
+    let state = drain.map(|row| row.state);
+    if case.synthetic {
+        return drill(case, state == Some(IntentState::Done));
+    }
+    let node = &case.node;
+    let mend = mend(case);
+    match (state, drain) {
+        (Some(IntentState::Done), _) if !case.stood_down => {
+            format!("{node} is drained: {mend}; then {}", advice::undrain(node))
+        }
+        (Some(IntentState::Pending | IntentState::Running), Some(row)) => {
+            let answer =
+                if row.answer.is_empty() { String::new() } else { format!(" (so far: {})", row.answer) };
+            format!(
+                "the drain is pending{answer}: the next health check tries it, or now: {}",
+                advice::drain(case)
+            )
+        }
+        (Some(IntentState::Failed | IntentState::Expired), Some(row)) => {
+            format!("the drain was not done ({}): {}; then {mend}", told(&row.answer), advice::drain(case))
+        }
+        _ => without_drain(story, case, policy, &mend),
+    }
+}
+
+fn without_drain(story: &Story, case: &Case, policy: &PolicyView, mend: &str) -> String {
+    let node = &case.node;
+    if case.stood_down {
+        return format!("a person undid our drain of {node}, so it is left to people: {mend}");
+    }
+    let decided = story.decisions.iter().rfind(|decision| is_about(decision, case));
+    let held = decided.filter(|d| d.intent == Intent::Drain).and_then(Decision::held_by);
+    match held.map(|gate| gate.name.as_str()) {
+        Some("mode") => format!(
+            "nothing was done, since policy says monitor: {}; then {mend}. To have it done next time, set drain = \
+             \"act\" under [mode] in {}",
+            advice::drain(case),
+            policy.path.display()
+        ),
+        Some("foreign_reason") => format!("{node} is out already for another reason, which stays: {mend}"),
+        Some(gate) => format!("nothing was done (held by {gate}): {mend}"),
+        None if case.advice.wants_node_out() => format!("look at {node}: {mend}"),
+        None => format!("keep an eye on it: nothing asks for {node} to go out of service"),
+    }
+}
+
+fn drill(case: &Case, drained: bool) -> String {
+    let lift = if drained { format!("; then {}", advice::undrain(&case.node)) } else { String::new() };
+    format!("this is a drill, nothing is broken: slurm-triage inject --end ends it{lift}")
+}
+
+/// What proves the fault gone, as something to do.
+fn mend(case: &Case) -> String {
+    let gpu = case.resource.pci().map_or_else(|| "the GPU".to_owned(), |pci| format!("GPU {pci}"));
+    let closes = "the next health check closes the case when it reads healthy";
+    match case.clears {
+        ClearedBy::GpuReset => format!("reset {gpu} (nvidia-smi --gpu-reset) or boot the node; {closes}"),
+        ClearedBy::Reboot => format!("boot the node; {closes}"),
+        ClearedBy::RowRemap => {
+            format!("reset {gpu} once it is idle, so that its rows are remapped; {closes}")
+        }
+        ClearedBy::LinkUp => "bring the link up; the case is closed once it stays up".to_owned(),
+        ClearedBy::Ack | ClearedBy::None => {
+            "have it repaired; no reading proves it, so a person's word closes the case".to_owned()
+        }
+    }
+}
+
+fn about_job(story: &Story) -> String {
+    let last = story.runs.last().map(|run| &run.span);
+    let verdict = story.verdicts.last();
+    match (verdict, last) {
+        (Some(verdict), last) => match verdict.class {
+            CauseClass::Application => "look at the job's own output: no node is to blame".to_owned(),
+            CauseClass::Unknown | CauseClass::None => unexplained(last),
+            class => closed(story).unwrap_or_else(|| match verdict.culprits.first() {
+                Some(culprit) => {
+                    format!("slurm-triage why {} on {}: its {class} is to blame", culprit.node, culprit.node)
+                }
+                None => format!("look for the {class} cause on all nodes of the job"),
+            }),
+        },
+        (None, Some(span)) if span.end.is_none() => {
+            "nothing: the job is on the node, and nothing is known against it".to_owned()
+        }
+        (None, Some(span)) if span.exit.is_some_and(triage_core::ExitStatus::is_success) => {
+            "nothing: it ended well".to_owned()
+        }
+        (None, Some(span)) if !span.is_batch_host() => {
+            let host = span.nodes.first().unwrap_or(&span.node);
+            format!(
+                "slurm-triage why {} on {host}, its batch host, which judges it",
+                span.run.scontrol_name()
+            )
+        }
+        (None, last) => closed(story).unwrap_or_else(|| unexplained(last)),
+    }
+}
+
+fn unexplained(span: Option<&JobSpan>) -> String {
+    let others = span.map_or(0, |span| span.nodes.len().saturating_sub(1));
+    let elsewhere = match (span, others) {
+        (Some(span), 1..) => {
+            format!(", then slurm-triage why {} on its other nodes", span.run.scontrol_name())
+        }
+        _ => String::new(),
+    };
+    format!("no trusted source of this node explains it: read the job's output{elsewhere}")
+}
+
+fn about_healthy_node(story: &Story, node: &NodeName) -> String {
+    match story.blind.first() {
+        Some(source) => {
+            format!("slurm-triage doctor: {} cannot be read, so not all can be known", source.source)
+        }
+        None => format!("nothing: nothing is known against {node}"),
+    }
+}
+
+fn closed(story: &Story) -> Option<String> {
+    let case = story.last_closed()?;
+    Some(format!("nothing: case {} is {} ({})", case.id, case.state, told(&case.why)))
+}
+
+fn told(text: &str) -> &str {
+    if text.is_empty() { "no reason was given" } else { text }
+}
+
+fn concerns(row: &IntentRow, case: &Case) -> bool {
+    matches!(&row.action, triage_core::Action::Drain { case: of, .. } if *of == case.id)
+}
+
+fn is_about(decision: &Decision, case: &Case) -> bool {
+    matches!(decision.subject, Whom::Node(_)) && decision.case.as_ref() == Some(&case.id)
+}

@@ -1,0 +1,64 @@
+//! All that a story is told from.
+use triage_core::{Case, CaseId, CaseState, Decision, Event, JobSpan, Verdict};
+use triage_ledger::{AuditRow, IntentRow, SourceRow};
+
+use super::resolve::Subject;
+use crate::view::{CodeView, TasksView};
+
+/// All that a story is told from; every list oldest first.
+#[derive(Debug)]
+pub(super) struct Story {
+    /// What it is about.
+    pub(super) subject: Subject,
+    /// Runs on this node.
+    pub(super) runs: Vec<Run>,
+    /// There were older runs, which are left out.
+    pub(super) more_runs: bool,
+    /// Cases of this node.
+    pub(super) cases: Vec<Case>,
+    /// Cases a verdict names that are not in this ledger: those of other nodes.
+    pub(super) cases_elsewhere: Vec<CaseId>,
+    /// Verdicts.
+    pub(super) verdicts: Vec<Verdict>,
+    /// What cases and verdicts rest on.
+    pub(super) evidence: Vec<Event>,
+    /// Evidence that retention has removed, or that was beyond the bound of its pass.
+    pub(super) evidence_gone: usize,
+    /// What else was seen while the runs were here.
+    pub(super) other_events: Vec<Event>,
+    /// There is more of that, which is left out.
+    pub(super) more_events: bool,
+    /// Decisions.
+    pub(super) decisions: Vec<Decision>,
+    /// Intents and what became of them.
+    pub(super) actions: Vec<IntentRow>,
+    /// What people did about it, and the suite's own trouble.
+    pub(super) audit: Vec<AuditRow>,
+    /// Sources that cannot be read now.
+    pub(super) blind: Vec<SourceRow>,
+    /// What the codes mean.
+    pub(super) codes: Vec<CodeView>,
+}
+
+/// One run on this node.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) span: JobSpan,
+    pub(super) tasks: TasksView,
+}
+
+impl Story {
+    /// The case that matters most: a real one before a drill, then the one that asks for most, then the latest.
+    pub(super) fn lead(&self) -> Option<&Case> {
+        let open = self.cases.iter().filter(|case| case.is_open());
+        open.max_by_key(|case| (!case.synthetic, case.advice, case.confidence, case.last_seen))
+    }
+
+    /// The case that was closed last.
+    pub(super) fn last_closed(&self) -> Option<&Case> {
+        self.cases
+            .iter()
+            .filter(|case| matches!(case.state, CaseState::Resolved | CaseState::Acquitted))
+            .max_by_key(|case| case.closed_at)
+    }
+}

@@ -1,0 +1,24 @@
+//! What `--json` shows of records whose stored form is not meant for programs. Events, cases, verdicts and gates are
+//! shown as the model has them. docs/cli.md describes all of it; a change of a name or a meaning is a new `v`.
+mod action;
+mod code;
+mod decision;
+mod job;
+mod ledger;
+mod policy;
+mod source;
+mod task;
+mod trouble;
+
+pub(crate) use action::ActionView;
+pub(crate) use code::CodeView;
+pub(crate) use decision::DecisionView;
+pub(crate) use job::JobView;
+pub(crate) use ledger::LedgerView;
+pub(crate) use policy::PolicyView;
+pub(crate) use source::SourceView;
+pub(crate) use task::{TaskView, TasksView};
+pub(crate) use trouble::TroubleView;
+
+/// Version of the JSON that every command prints, under the key `v`.
+pub(crate) const VERSION: u32 = 1;

@@ -1,0 +1,57 @@
+//! What policy lets be carried out, in one word for each action.
+use std::path::PathBuf;
+
+use serde::Serialize;
+use triage_core::policy::Policy;
+use triage_core::{Intent, Mode};
+use triage_hooks::policy_file;
+
+use crate::site::Site;
+
+/// What policy lets be carried out.
+#[derive(Debug, Serialize)]
+pub(crate) struct PolicyView {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// There is one; without it built-in defaults hold.
+    pub(crate) present: bool,
+    /// Why it cannot be used; monitor mode holds then.
+    pub(crate) error: Option<String>,
+    /// The mode of each action.
+    pub(crate) mode: ModesView,
+}
+
+/// `monitor` or `act`, for each action. A rule of its own mode can only be stricter.
+#[derive(Debug, Serialize)]
+pub(crate) struct ModesView {
+    /// Draining a node, and lifting our own drain.
+    pub(crate) drain: Mode,
+    /// Requeueing a job.
+    pub(crate) requeue: Mode,
+    /// Refusing a job in the prolog.
+    pub(crate) refuse_job: Mode,
+}
+
+impl PolicyView {
+    /// Reads the site's policy.
+    pub(crate) fn load(site: &Site) -> Self {
+        let path = site.config.paths.policy.clone();
+        let (policy, error) = match policy_file::load(&path) {
+            Ok(policy) => (policy, None),
+            Err(error) => (Policy::default(), Some(error.to_string())),
+        };
+        let mode = ModesView {
+            drain: policy.mode.of(Intent::Drain),
+            requeue: policy.mode.of(Intent::Requeue),
+            refuse_job: policy.mode.of(Intent::RefuseJob),
+        };
+        Self { present: error.is_some() || path.exists(), path, error, mode }
+    }
+}
+
+impl ModesView {
+    /// Each action with its mode.
+    pub(crate) const fn each(&self) -> [(&'static str, Mode); 3] {
+        [("drain", self.drain), ("requeue", self.requeue), ("refuse_job", self.refuse_job)]
+    }
+}

@@ -1,0 +1,60 @@
+//! Whether a source can be read.
+use serde::Serialize;
+use triage_core::Stamp;
+use triage_ledger::SourceRow;
+
+/// Whether a source can be read.
+#[derive(Debug, Serialize)]
+pub(crate) struct SourceView<'a> {
+    /// Kind of source.
+    pub(crate) source: &'static str,
+    /// Which one of that kind; empty where there is only one.
+    pub(crate) stream: &'a str,
+    /// `ok`, `blind`, or `hung` while the process that looked still hangs in it.
+    pub(crate) state: &'static str,
+    /// The last look.
+    pub(crate) last_try: Stamp,
+    /// The last look that succeeded.
+    pub(crate) last_ok: Option<Stamp>,
+    /// Since when it cannot be read.
+    pub(crate) blind_since: Option<Stamp>,
+    /// Why not; empty when it can.
+    pub(crate) reason: &'a str,
+    /// The process that hung at the last look.
+    pub(crate) hung_pid: Option<u32>,
+    /// What the last look cost, microseconds.
+    pub(crate) cost_us: u64,
+}
+
+impl<'a> From<&'a SourceRow> for SourceView<'a> {
+    fn from(row: &'a SourceRow) -> Self {
+        let state = match (row.blind_since, &row.hung) {
+            (None, _) => "ok",
+            (Some(_), None) => "blind",
+            (Some(_), Some(_)) => "hung",
+        };
+        Self {
+            source: row.source.word(),
+            stream: &row.stream,
+            state,
+            last_try: row.last_try,
+            last_ok: row.last_ok,
+            blind_since: row.blind_since,
+            reason: &row.reason,
+            hung_pid: row.hung.as_ref().map(|process| process.pid),
+            cost_us: row.cost_us,
+        }
+    }
+}
+
+impl SourceView<'_> {
+    /// Its name for people: `kmsg`, `kernel_file /var/log/kern.log`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.source, self.stream).trim_end().to_owned()
+    }
+
+    /// Whether it cannot be read.
+    pub(crate) const fn is_blind(&self) -> bool {
+        self.blind_since.is_some()
+    }
+}
