@@ -5,7 +5,7 @@ use triage_core::pipeline::Asked;
 use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
 use triage_host::clock::Deadline;
 use triage_host::executor::Executor;
-use triage_host::slurm::Scontrol;
+use triage_host::slurm::{Scontrol, ScontrolError};
 
 use crate::ctx::Ctx;
 
@@ -34,12 +34,12 @@ pub(crate) fn executor<'a>(ctx: &Ctx<'a>) -> Executor<'a> {
 
 /// This node as Slurm has it.
 pub(crate) fn node(ctx: &Ctx<'_>) -> Asked<NodeRecord> {
-    answer(scontrol(ctx).node(&ctx.node))
+    answer(ctx, |scontrol| scontrol.node(&ctx.node))
 }
 
 /// The job as Slurm has it.
 pub(crate) fn job(ctx: &Ctx<'_>, span: &JobSpan) -> Asked<JobRecord> {
-    answer(scontrol(ctx).job(span.run.job))
+    answer(ctx, |scontrol| scontrol.job_of(&span.run))
 }
 
 /// What the other nodes of the run say: one call, after a grace for them to say it.
@@ -47,7 +47,7 @@ pub(crate) fn peers(ctx: &Ctx<'_>, span: &JobSpan) -> Asked<Vec<PeerEvidence>> {
     let grace = Deadline::after(ctx.clock, PEER_GRACE).min(ctx.deadline).left(ctx.clock);
     ctx.clock.sleep(grace);
     let others: Vec<NodeName> = span.nodes.iter().filter(|node| **node != ctx.node).cloned().collect();
-    match answer(scontrol(ctx).nodes(&others)) {
+    match answer(ctx, |scontrol| scontrol.nodes(&others)) {
         Asked::Answer(records) => {
             // Only the nodes asked for: a record of another name is no word about this job.
             let known = records.iter().filter(|record| others.contains(&record.node));
@@ -58,11 +58,16 @@ pub(crate) fn peers(ctx: &Ctx<'_>, span: &JobSpan) -> Asked<Vec<PeerEvidence>> {
     }
 }
 
-fn answer<T>(result: Result<T, triage_host::slurm::ScontrolError>) -> Asked<T> {
-    match result {
+/// Asks, unless the controller failed to answer earlier in this pass: each try costs seconds, and a job waits.
+fn answer<T>(ctx: &Ctx<'_>, ask: impl FnOnce(&Scontrol<'_>) -> Result<T, ScontrolError>) -> Asked<T> {
+    if ctx.controller_is_away.get() {
+        return Asked::NoAnswer("the controller did not answer a moment ago".to_owned());
+    }
+    match ask(&scontrol(ctx)) {
         Ok(answer) => Asked::Answer(answer),
         Err(error) => {
             log::warn!("{error}");
+            ctx.controller_is_away.set(error.may_pass_later());
             Asked::NoAnswer(error.to_string())
         }
     }

@@ -1,6 +1,9 @@
 //! Carrying out intents: claim, look, act, settle, one at a time. Whoever comes next finds what was not settled.
+use std::time::Duration;
+
 use triage_core::pipeline::Output;
 use triage_core::{Action, Outcome};
+use triage_host::clock::Deadline;
 use triage_ledger::{Claim, ClaimRequest, Claimed, Ledger};
 
 use crate::ctx::Ctx;
@@ -8,6 +11,10 @@ use crate::ctx::Ctx;
 /// What a claim's lease has over the pass's own deadline, microseconds: a pass that is killed at its deadline has no
 /// longer than that.
 const LEASE_SLACK_US: i64 = 5_000_000;
+
+/// How long one intent of an earlier pass may hold up a health check. Only a requeued job's begin time is waited for,
+/// and the next health check can do that as well.
+const LEFT_OVER: Duration = Duration::from_secs(2);
 
 /// Which of the intents a pass carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +48,21 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger) {
         if ctx.deadline.has_passed(ctx.clock) {
             return;
         }
-        one(ctx, ledger, &intent.action);
+        within(ctx, ledger, &intent.action, Deadline::after(ctx.clock, LEFT_OVER));
     }
 }
 
 /// Carries out the intent under `action`'s key, if it is there to be taken.
 pub fn one(ctx: &Ctx<'_>, ledger: &mut Ledger, action: &Action) {
+    within(ctx, ledger, action, ctx.deadline);
+}
+
+/// The same, for no longer than until `deadline`. A controller that was away a moment ago is not asked again: the
+/// intent waits for the next pass.
+fn within(ctx: &Ctx<'_>, ledger: &mut Ledger, action: &Action, deadline: Deadline) {
+    if ctx.controller_is_away.get() && !matches!(action, Action::RefuseJob { .. }) {
+        return;
+    }
     let key = action.key();
     let me = ctx.me();
     let left = i64::try_from(ctx.deadline.left(ctx.clock).as_micros()).unwrap_or(i64::MAX);
@@ -58,15 +74,17 @@ pub fn one(ctx: &Ctx<'_>, ledger: &mut Ledger, action: &Action) {
         alive: &|process| ctx.is_alive(process),
     });
     match claim {
-        Ok(Claim::Yours(claimed)) => settle(ctx, ledger, &claimed),
+        Ok(Claim::Yours(claimed)) => settle(ctx, ledger, &claimed, deadline.min(ctx.deadline)),
         Ok(Claim::AlreadyDone { .. } | Claim::Held(_) | Claim::Gone) => {}
         // Without an answer nothing may be done.
         Err(error) => log::error!("{key}: {error}"),
     }
 }
 
-fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed) {
-    let outcome = act(ctx, claimed);
+fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed, deadline: Deadline) {
+    let outcome = act(ctx, claimed, deadline);
+    ctx.controller_is_away
+        .set(outcome.retry && !matches!(claimed.intent.action, Action::ClearBeginTime { .. }));
     log::info!("{}: {}", claimed.intent.action.key(), outcome.answer);
     if let Err(error) = ledger.settle(claimed, &outcome, ctx.program) {
         log::error!("{}: {error}; the next pass settles it", claimed.intent.action.key());
@@ -75,7 +93,7 @@ fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed) {
 
 /// Every action of the executor re-reads the state it is about first, so one that was done before a crash is found
 /// done. An action that is too late is only looked at.
-fn act(ctx: &Ctx<'_>, claimed: &Claimed) -> Outcome {
+fn act(ctx: &Ctx<'_>, claimed: &Claimed, deadline: Deadline) -> Outcome {
     let executor = crate::ask::executor(ctx);
     if claimed.too_late {
         return Outcome {
@@ -85,5 +103,5 @@ fn act(ctx: &Ctx<'_>, claimed: &Claimed) -> Outcome {
             answer: "too late: whoever began it did not say what came of it".to_owned(),
         };
     }
-    executor.execute(&claimed.intent.action, ctx.deadline)
+    executor.execute(&claimed.intent.action, deadline)
 }

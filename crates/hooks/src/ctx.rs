@@ -1,5 +1,5 @@
 //! What every pass of a hook has at hand.
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub struct Ctx<'a> {
     pub deadline: Deadline,
     /// What a person should be able to look up later: troubles met on the way.
     pub notes: Vec<AuditNote>,
+    /// The controller did not answer in this pass: what is left for it waits for the next one.
+    pub controller_is_away: Cell<bool>,
     catalog: OnceCell<Catalog>,
 }
 
@@ -73,7 +75,6 @@ impl<'a> Ctx<'a> {
             Policy::default()
         });
         let deadline = Deadline::after(clock, limit);
-        let catalog = OnceCell::new();
         Ok(Self {
             program,
             config,
@@ -86,7 +87,8 @@ impl<'a> Ctx<'a> {
             root,
             deadline,
             notes,
-            catalog,
+            controller_is_away: Cell::new(false),
+            catalog: OnceCell::new(),
         })
     }
 

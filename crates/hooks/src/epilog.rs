@@ -49,8 +49,9 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
         Ok(output) => {
             carry::out(ctx, &mut ledger, &output, Take::AtOnce);
             finish_later(ctx, &output);
+            open::tidy(&ledger);
         }
-        Err(error) => log::error!("{error}; node and job are left alone"),
+        Err(error) => error.give_up(ledger, "node and job are left alone"),
     }
     0
 }

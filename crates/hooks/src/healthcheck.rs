@@ -37,17 +37,20 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
             carry::out(ctx, &mut ledger, &output, Take::AtOnce);
             carry::left_over(ctx, &mut ledger);
         }
-        Err(error) => log::error!("{error}"),
+        Err(error) => {
+            error.give_up(ledger, "the next health check tries again");
+            return 0;
+        }
     }
-    upkeep(ctx, &mut ledger);
+    upkeep(ctx, ledger);
     0
 }
 
-fn upkeep(ctx: &Ctx<'_>, ledger: &mut Ledger) {
+fn upkeep(ctx: &Ctx<'_>, mut ledger: Ledger) {
     let settings = &ctx.config.ledger;
     let limits = Limits { days: settings.retain_days, bytes: u64::from(settings.max_mb) * 1_000_000 };
     let budget = ctx.deadline.left(ctx.clock) / 2;
     if let Err(error) = ledger.upkeep(&limits, ctx.now(), budget) {
-        log::error!("{error}");
+        open::gave_up(ledger, &error);
     }
 }

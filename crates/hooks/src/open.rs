@@ -24,3 +24,21 @@ pub(crate) fn ledger(ctx: &mut Ctx<'_>, wait: Duration) -> Option<Ledger> {
         }
     }
 }
+
+/// What to do when a call failed. A damaged ledger is moved aside, so that the next pass begins a new one; for this
+/// pass there is none.
+pub(crate) fn gave_up(ledger: Ledger, error: &triage_ledger::Error) {
+    log::error!("{error}");
+    if error.is_corrupt()
+        && let Err(error) = ledger.set_aside(&error.to_string())
+    {
+        log::error!("{error}");
+    }
+}
+
+/// Moves the log of recent writes into the file, where no job waits for it any more.
+pub(crate) fn tidy(ledger: &Ledger) {
+    if let Err(error) = ledger.checkpoint() {
+        log::warn!("{error}");
+    }
+}

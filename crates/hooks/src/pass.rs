@@ -38,6 +38,16 @@ pub enum PassError {
     Contended,
 }
 
+impl PassError {
+    /// Says it, and moves a damaged ledger aside.
+    pub(crate) fn give_up(&self, ledger: Ledger, consequence: &str) {
+        log::error!("{self}; {consequence}");
+        if let Self::Ledger(error) = self {
+            crate::open::gave_up(ledger, error);
+        }
+    }
+}
+
 /// What a pass is for.
 pub struct Task<'t> {
     /// The program.

@@ -41,7 +41,7 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
     match pass::run(ctx, &mut ledger, task) {
         Ok(output) => refuse(ctx, &mut ledger, &output),
         Err(error) => {
-            log::error!("{error}; the job is let in");
+            error.give_up(ledger, "the job is let in");
             0
         }
     }
