@@ -137,7 +137,15 @@ fn what_the_driver_asks_for_joins_the_open_case() {
     ];
     let output = pass(&lines, |_| ());
     assert_eq!(output.cases.len(), 1, "{:#?}", output.cases);
-    assert_eq!(output.cases[0].code.as_str(), "xid.79");
+    assert_eq!((output.cases[0].code.as_str(), output.cases[0].events.len()), ("xid.79", 2));
+}
+
+#[test]
+fn what_the_driver_asks_for_opens_no_case_of_its_own() {
+    // It names no cause; the sweep that follows reads the same wish and knows the GPU's state.
+    let line = "NVRM: Xid (PCI:0000:13:00): 154, pid='<unknown>', name=<unknown>, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)";
+    let output = pass(&[(591, line)], |_| ());
+    assert_eq!((output.events.len(), output.cases.len()), (1, 0));
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
         if opens_case(event) {
             let (confidence, why) = weigh(input, event);
             book.evidence(event, confidence, run_at(input, event), why);
-        } else if corroborates(event) {
+        } else if corroborates(input, event) {
             book.confirm(event);
         }
     }
@@ -29,9 +29,10 @@ fn opens_case(event: &Event) -> bool {
 }
 
 /// A second source, or the driver's word on what the GPU needs (Xid 154), which names no cause of its own.
-fn corroborates(event: &Event) -> bool {
+fn corroborates(input: &Input<'_>, event: &Event) -> bool {
     (event.role >= Role::Confirmation && event.class == CauseClass::Hardware)
-        || (faults::joins_any(event.code.as_str()) && event.advice.wants_node_out())
+        || (event.advice.wants_node_out()
+            && faults::joins_any(&faults::fault_of(input.catalog, event.code.as_str())))
 }
 
 fn weigh(input: &Input<'_>, event: &Event) -> (Confidence, String) {
