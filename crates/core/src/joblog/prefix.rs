@@ -49,16 +49,16 @@ pub fn peel(line: &[u8]) -> Peeled<'_> {
 /// The rank that a bracket at the beginning of the text names: `[PG ID 0 PG GUID 0(default_pg) Rank 3]`, `[Rank 3]`. The
 /// text keeps it.
 fn in_brackets(peeled: &mut Peeled<'_>) {
-    let mut c = Bytes(peeled.text);
-    let mut rank = || {
-        c.byte(b'[')?;
-        let inside = c.until(b"]", 120)?;
-        let at = inside.windows(5).rposition(|window| window == b"Rank ")?;
-        let mut number = Bytes(inside.get(at + 5..)?);
-        let rank = u32::try_from(number.number(7)?).ok()?;
-        number.0.is_empty().then_some(rank)
-    };
-    peeled.group_rank = rank();
+    peeled.group_rank = rank_in_brackets(Bytes(peeled.text));
+}
+
+fn rank_in_brackets(mut c: Bytes<'_>) -> Option<u32> {
+    c.byte(b'[')?;
+    let inside = c.until(b"]", 120)?;
+    let at = inside.windows(5).rposition(|window| window == b"Rank ")?;
+    let mut number = Bytes(inside.get(at + 5..)?);
+    let rank = u32::try_from(number.number(7)?).ok()?;
+    number.0.is_empty().then_some(rank)
 }
 
 /// Takes one prefix off; `false` when none is there.

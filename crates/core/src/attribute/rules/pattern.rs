@@ -193,10 +193,9 @@ fn network_errors(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     // One peer that several others name, and that itself names several, is suspect; the job's word goes no further.
     if let (1, Some(peer)) = (peers.len(), peers.first())
         && printers.iter().filter(|node| *node != peer).count() >= 2
+        && let Some(name) = scene.name(*peer)
     {
-        if let Some(name) = scene.name(*peer) {
-            claim.why.push(format!("all of them name {name}; by the job's word alone nobody is blamed"));
-        }
+        claim.why.push(format!("all of them name {name}; by the job's word alone nobody is blamed"));
     }
     Some(claim)
 }
