@@ -2,12 +2,12 @@
 //! each of them, for every job on every node.
 use std::ffi::{c_char, c_int};
 
-use crate::ffi::{S_CTX_REMOTE, spank_context, spank_t};
+use crate::ffi::{S_CTX_ALLOCATOR, S_CTX_LOCAL, S_CTX_REMOTE, spank_context, spank_t};
 use crate::guard::guard;
 use crate::{item, option, paths, spool};
-use triage_wire::{End, What};
+use triage_wire::{End, Step, What};
 
-/// In srun, sbatch, salloc and every slurmstepd: makes the option known.
+/// In srun, sbatch, salloc and every slurmstepd: makes the option known. slurmd calls it as well and gets nothing.
 ///
 /// # Safety
 /// Called by Slurm with a handle of its own.
@@ -17,7 +17,14 @@ pub(crate) unsafe extern "C" fn slurm_spank_init(
     _argc: c_int,
     _argv: *mut *mut c_char,
 ) -> c_int {
-    guard(|| option::register(spank))
+    guard(|| match context() {
+        S_CTX_LOCAL | S_CTX_ALLOCATOR => option::register(spank),
+        S_CTX_REMOTE => {
+            paths::remember_node();
+            option::register(spank);
+        }
+        _ => {}
+    })
 }
 
 /// In slurmstepd as root, once a task was forked and before it may run.
@@ -30,7 +37,7 @@ pub(crate) unsafe extern "C" fn slurm_spank_task_post_fork(
     argc: c_int,
     argv: *mut *mut c_char,
 ) -> c_int {
-    guard(|| write(spank, argc, argv, Some(What::Start)))
+    guard(|| write(spank, argc, argv, || Some(What::Start)))
 }
 
 /// In slurmstepd as root, once a task was waited for.
@@ -43,19 +50,24 @@ pub(crate) unsafe extern "C" fn slurm_spank_task_exit(
     argc: c_int,
     argv: *mut *mut c_char,
 ) -> c_int {
-    guard(|| {
-        let what = item::exit_status(spank).map(|status| What::End(End::from_wait(status)));
-        write(spank, argc, argv, what);
-    })
+    let ended = || item::exit_status(spank).map(|status| What::End(End::from_wait(status)));
+    guard(|| write(spank, argc, argv, ended))
 }
 
-fn write(spank: spank_t, argc: c_int, argv: *mut *mut c_char, what: Option<What>) {
+fn context() -> crate::ffi::spank_context_t {
     // SAFETY: takes nothing, returns an enumerator.
-    if unsafe { spank_context() } != S_CTX_REMOTE {
+    unsafe { spank_context() }
+}
+
+fn write(spank: spank_t, argc: c_int, argv: *mut *mut c_char, what: impl FnOnce() -> Option<What>) {
+    if context() != S_CTX_REMOTE {
         return;
     }
-    let Some(what) = what else { return };
-    let Some(record) = item::record(spank, what) else { return };
+    let Some(record) = what().and_then(|what| item::record(spank, what)) else { return };
+    // What runs in the extern step is Slurm's own sleeper: it starts, and its end is told to nobody.
+    if record.step == Step::Extern {
+        return;
+    }
     // SAFETY: Slurm gives `argc` pointers to C strings that outlive the call.
     let args = unsafe { paths::arguments(argc, argv) };
     if let Some(folder) = paths::spool(&args, &record.node) {

@@ -21,8 +21,9 @@ pub(crate) fn record(spank: spank_t, what: What) -> Option<TaskRecord> {
     Some(TaskRecord {
         at_us: now_us(),
         what,
-        cluster: env(spank, c"SLURM_CLUSTER_NAME").unwrap_or_default(),
-        node: paths::node_name().unwrap_or_default(),
+        // The cluster is told only by the step's environment, which is the user's; who reads the spool knows it.
+        cluster: String::new(),
+        node: paths::node().to_owned(),
         job,
         // Of a job that is no array task Slurm tells some array id and no task.
         array: array.filter(|(job, task)| *job != 0 && *task != NO_VAL),
@@ -60,7 +61,7 @@ fn signed(spank: spank_t, item: spank_item_t) -> Option<c_int> {
 
 /// A variable of the step's environment. The user can set it.
 fn env(spank: spank_t, name: &CStr) -> Option<String> {
-    let mut buffer = [0 as c_char; 512];
+    let mut buffer = [0 as c_char; 4096];
     let size = c_int::try_from(buffer.len()).ok()?;
     // SAFETY: the buffer has the size that is told; Slurm ends what it writes with a NUL or answers with an error.
     let answer = unsafe { spank_getenv(spank, name.as_ptr(), buffer.as_mut_ptr(), size) };
@@ -71,11 +72,20 @@ fn env(spank: spank_t, name: &CStr) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// GPUs as the environment names them: the step's, else the job's, else what CUDA will see. A hint.
+/// GPUs as the environment names them: the step's, else the job's, by Slurm's own index; else what CUDA is to see. A
+/// hint: the user can change it. A bare number of CUDA's is left out, for it counts from 0 within the job's own GPUs.
 fn gpus(spank: spank_t) -> Vec<String> {
-    let names = [c"SLURM_STEP_GPUS", c"SLURM_JOB_GPUS", c"CUDA_VISIBLE_DEVICES"];
-    let list = names.into_iter().find_map(|name| env(spank, name).filter(|list| !list.is_empty()));
-    list.map(|list| list.split(',').take(16).map(str::to_owned).collect()).unwrap_or_default()
+    let list = |name| {
+        let all = env(spank, name).unwrap_or_default();
+        all.split(',').map(str::trim).filter(|gpu| !gpu.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let of_slurm =
+        [c"SLURM_STEP_GPUS", c"SLURM_JOB_GPUS"].into_iter().map(list).find(|gpus| !gpus.is_empty());
+    of_slurm.unwrap_or_else(|| {
+        let mut of_cuda = list(c"CUDA_VISIBLE_DEVICES");
+        of_cuda.retain(|gpu| !gpu.bytes().all(|b| b.is_ascii_digit()));
+        of_cuda
+    })
 }
 
 fn now_us() -> i64 {

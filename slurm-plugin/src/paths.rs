@@ -1,6 +1,7 @@
 //! Where the spool is, and which node this is.
 use std::ffi::{CStr, c_char, c_int};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Where the spool is unless plugstack.conf says otherwise.
 const DEFAULT: &str = "/run/slurm-triage/spool";
@@ -27,10 +28,19 @@ pub(crate) unsafe fn arguments(argc: c_int, argv: *mut *mut c_char) -> Vec<Strin
         .collect()
 }
 
-/// The node, as slurmd told slurmstepd in the environment of the process. The step's own variable of that name is
-/// the user's.
-pub(crate) fn node_name() -> Option<String> {
-    std::env::var("SLURMD_NODENAME").ok().filter(|name| is_node_name(name))
+static NODE: OnceLock<String> = OnceLock::new();
+
+/// Keeps the node's name for [`node`]. It comes from the environment of the process, where slurmd put it: the variable
+/// of the same name in the step's environment is the user's, and may name the node that sent the step. Read while
+/// slurmstepd is young, for a later look could meet another thread that changes the environment.
+pub(crate) fn remember_node() {
+    let name = std::env::var("SLURMD_NODENAME").ok().filter(|name| is_node_name(name));
+    let _ = NODE.set(name.unwrap_or_default());
+}
+
+/// The node's name; empty when it is not known.
+pub(crate) fn node() -> &'static str {
+    NODE.get().map_or("", String::as_str)
 }
 
 /// Letters, digits, dot, dash and underscore, no leading dot or dash: nothing that leaves a folder.

@@ -1,13 +1,20 @@
 //! One line into the spool, with one write, or nothing.
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use triage_wire::{TaskRecord, encode, spool_file_name};
+use triage_wire::{End, TaskRecord, What, encode, spool_file_name};
 
-/// Largest file a run may fill: an srun in a loop must not fill the disk. About 16,000 records.
-const MAX_FILE: u64 = 4 * 1024 * 1024;
+/// Largest file a run may fill, bytes: an srun in an endless loop must not fill the disk. About 20,000 records.
+const MAX_FILE: u64 = 4 << 20;
+
+/// Where a file takes no more but the failures, bytes: what a long run dies of comes last.
+const MAX_HEALTHY: u64 = MAX_FILE / 4 * 3;
+
+/// One part in so many of a filesystem is left to others: the spool lies beside the sockets of system services.
+const LEFT_TO_OTHERS: u64 = 20;
 
 /// Appends the record to its run's file. A missing folder, a full disk, a link or a FIFO in the way: the record is
 /// lost, and nothing else happens.
@@ -16,9 +23,30 @@ pub(crate) fn append(folder: &Path, record: &TaskRecord) {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY;
     let opened = File::options().append(true).create(true).mode(0o600).custom_flags(flags).open(path);
     let Ok(mut file) = opened else { return };
-    let fits = |meta: std::fs::Metadata| meta.is_file() && meta.nlink() == 1 && meta.len() < MAX_FILE;
-    if file.metadata().is_ok_and(fits) {
+    let most = if is_failure(record) { MAX_FILE } else { MAX_HEALTHY };
+    if file.metadata().is_ok_and(|meta| is_ours(&meta) && meta.len() < most) && has_room(&file) {
         // One write: lines of several slurmstepd do not mix. A short one leaves a torn line, which readers know.
         let _ = file.write(encode(record).as_bytes());
     }
+}
+
+const fn is_failure(record: &TaskRecord) -> bool {
+    !matches!(record.what, What::Start | What::End(End::Exit(0)))
+}
+
+/// A file that we made: no device or FIFO, no second name of another file, no file that another user put there.
+fn is_ours(meta: &Metadata) -> bool {
+    // SAFETY: takes nothing and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    meta.is_file() && meta.nlink() == 1 && meta.uid() == me
+}
+
+/// Whether the filesystem has more left than what belongs to others. One that does not tell (a tmpfs without a limit
+/// has no size) is left to say so itself.
+fn has_room(file: &File) -> bool {
+    // SAFETY: a structure of plain numbers, for which zero is a value.
+    let mut stat: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: an open descriptor, and a structure that is valid for writes.
+    let known = unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut stat) } == 0;
+    !known || stat.f_blocks == 0 || stat.f_bavail > stat.f_blocks / LEFT_TO_OTHERS
 }
