@@ -33,7 +33,7 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence, c
     }
     let Reader { events, oom, first, undated, lost, .. } = reader;
     node.events = events;
-    node.events.sort_by(|a, b| (a.at, a.cursor).cmp(&(b.at, b.cursor)));
+    node.events.sort_by_key(|event| (event.at, event.cursor));
     node.oom = oom.finish();
     let run_start = incident.run.start;
     if undated > 0 {

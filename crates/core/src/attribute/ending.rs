@@ -143,7 +143,10 @@ pub(super) fn taken_down_at(evidence: &JobEvidence, deaths: &[Death]) -> Option<
     const SAID: &[&str] = &["slurm.cancelled", "slurm.preempted", "slurm.time_limit"];
     let said = || {
         let lines = evidence.output.iter().filter(|seen| SAID.contains(&seen.code()));
-        lines.filter_map(|seen| seen.time.own).filter(|at| evidence.run.end.is_none_or(|end| *at <= end)).min()
+        lines
+            .filter_map(|seen| seen.time.own)
+            .filter(|at| evidence.run.end.is_none_or(|end| *at <= end))
+            .min()
     };
     let killed = deaths.iter().find(|death| death.is_by_kill()).map(|death| death.at);
     killed.or_else(said).or(evidence.run.end)

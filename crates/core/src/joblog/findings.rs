@@ -33,25 +33,27 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Adds a line: a new finding, or one more of its kind.
-    pub(super) fn add(&mut self, key: Key, make: impl FnOnce() -> OutputEvent) {
-        if let Some(known) = self.by_key.get(&key).and_then(|at| self.list.get_mut(*at)) {
-            known.count += 1;
-            if !known.survived {
-                return;
-            }
-        }
+    /// Counts a line that is one more of its kind; `false` when it is the first, or the first since the job went on.
+    pub(super) fn count(&mut self, key: &Key) -> bool {
+        let Some(known) = self.by_key.get(key).and_then(|at| self.list.get_mut(*at)) else { return false };
+        known.count += 1;
+        !known.survived
+    }
+
+    /// Adds a finding, as far as there is room.
+    pub(super) fn add(&mut self, key: Key, found: OutputEvent) {
         let of_code = self.of_code.entry(key.code.clone()).or_default();
         if self.list.len() >= MOST || *of_code >= MOST_OF_ONE_CODE {
-            if let Some(last) = self.list.iter_mut().rev().find(|seen| seen.code() == key.code) {
-                last.count += 1;
+            // It is counted with the last one of its code that had room.
+            let last = self.list.iter().rposition(|seen| seen.code() == key.code);
+            if let Some(last) = last.filter(|_| self.by_key.len() < 2 * MOST) {
+                self.by_key.insert(key, last);
             }
             return;
         }
         *of_code += 1;
         let at = self.list.len();
-        let found = make();
-        if found.time.before.is_none() && found.time.own.is_none() && self.undated.len() < MOST_OF_ONE_CODE {
+        if found.time.own.is_none() && self.undated.len() < MOST_OF_ONE_CODE {
             self.undated.push(at);
         }
         self.list.push(found);

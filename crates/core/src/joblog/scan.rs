@@ -130,8 +130,7 @@ impl<'c> Scanner<'c> {
         if candidate || in_traceback {
             let meaning = read(self.catalog, &peeled, in_traceback);
             if let Some(meaning) = meaning.filter(|meaning| meaning.role != Role::Noise) {
-                let after = self.last_stamp.or_else(|| self.look_back(piece, start));
-                self.found(&peeled, meaning, place, after);
+                self.found(&peeled, meaning, place, &piece[..start]);
                 return;
             }
         }
@@ -148,49 +147,37 @@ impl<'c> Scanner<'c> {
         }
     }
 
-    /// The nearest time before a line, so that a line without one can still be placed.
-    fn look_back(&self, piece: &[u8], start: usize) -> Option<Stamp> {
-        let from = start.saturating_sub(LOOK_BACK);
-        let before = piece.get(from..start)?;
-        before
-            .rsplit(|b| is_end(*b))
-            .take(LOOK_BACK_LINES)
-            .find_map(|line| prefix::peel(line.get(..512).unwrap_or(line)).at(&self.hints.calendar))
-    }
-
-    fn found(&mut self, peeled: &Peeled<'_>, meaning: Meaning, place: u64, after: Option<Stamp>) {
-        let own = peeled.at(&self.hints.calendar).or_else(|| stamp_within(&meaning, &self.hints.calendar));
-        let host = peeled.host.map(|host| String::from_utf8_lossy(host).into_owned());
-        let rank = peeled.rank.or(peeled.group_rank);
-        let key = Key {
-            code: meaning.code.to_string(),
-            file: self.file,
-            task: peeled.task,
-            rank,
-            host: host.clone(),
-            pid: peeled.pid,
-        };
-        if after.is_some() {
-            self.last_stamp = after.max(self.last_stamp);
-        }
+    /// Keeps a line with a meaning. `before` is what stands before it in the same piece of the file.
+    fn found(&mut self, peeled: &Peeled<'_>, meaning: Meaning, place: u64, before: &[u8]) {
         self.progress = 0;
+        let rank = peeled.rank.or(peeled.group_rank);
+        let host = peeled.host.map(|host| String::from_utf8_lossy(host).into_owned());
+        let code = meaning.code.to_string();
+        let key = Key { code, file: self.file, task: peeled.task, rank, host: host.clone(), pid: peeled.pid };
+        if self.findings.count(&key) {
+            return;
+        }
+        let calendar = &self.hints.calendar;
+        let own = peeled.at(calendar).or_else(|| stamp_within(&meaning, calendar));
+        let after = self.last_stamp.or_else(|| look_back(before, calendar));
+        self.last_stamp = after;
         let text = String::from_utf8_lossy(peeled.text).into_owned();
-        let event = event(&self.hints, &self.stream, place, own.or(after), meaning, text);
-        let (task, pid, gpu, file) = (peeled.task, peeled.pid, peeled.gpu, self.file);
-        let time = LineTime { own, after, before: None };
-        self.findings.add(key, || OutputEvent {
-            event,
-            time,
-            rank,
-            task,
-            host,
-            pid,
-            gpu,
-            file,
-            place,
-            count: 1,
-            survived: false,
-        });
+        self.findings.add(
+            key,
+            OutputEvent {
+                event: event(&self.hints, &self.stream, place, own.or(after), meaning, text),
+                time: LineTime { own, after, before: None },
+                rank,
+                task: peeled.task,
+                host,
+                pid: peeled.pid,
+                gpu: peeled.gpu,
+                file: self.file,
+                place,
+                count: 1,
+                survived: false,
+            },
+        );
     }
 
     fn first_failure(&mut self, peeled: &Peeled<'_>, row: &Row, place: u64) {
@@ -203,11 +190,17 @@ impl<'c> Scanner<'c> {
         );
         let told =
             Peeled { text: text.as_bytes(), rank: row.rank, host: Some(row.host.as_bytes()), ..*peeled };
-        let own = super::stamp::iso(&mut super::stamp::Bytes(row.time.as_bytes()))
-            .and_then(|reading| reading.at(&self.hints.calendar));
-        let after = own.or(self.last_stamp);
-        self.found(&told, meaning, place, after);
+        let reading = super::stamp::iso(&mut super::stamp::Bytes(row.time.as_bytes()));
+        self.found(&Peeled { reading, ..told }, meaning, place, &[]);
     }
+}
+
+/// The nearest time before a line, so that one without can still be placed.
+fn look_back(before: &[u8], calendar: &Calendar) -> Option<Stamp> {
+    let near = before.get(before.len().saturating_sub(LOOK_BACK)..)?;
+    near.rsplit(|b| is_end(*b))
+        .take(LOOK_BACK_LINES)
+        .find_map(|line| prefix::peel(line.get(..512).unwrap_or(line)).at(calendar))
 }
 
 /// What one line of a job's output means, prefixes and all; `None` for a line without meaning.
