@@ -63,9 +63,8 @@ pub(crate) fn run(common: &Common, args: &InjectArgs) -> CmdResult {
     }
     let line = line(args)?;
     let drill = Drill { line: &line, act: args.act, actor: &actor() };
-    let event = drill::preview(&ctx, &drill)?;
-    if let Some(code) = args.code.as_deref().filter(|code| *code != event.code.as_str()) {
-        bail!("{code} is not catalogued: slurm-triage inject --line takes any line; nothing was recorded");
+    if let Some(code) = args.code.as_deref().filter(|code| ctx.catalog().entry(code).is_none()) {
+        bail!("{code} is not in the catalogue: --line takes any line; nothing was recorded");
     }
     let output = drill::inject(&mut ctx, &mut open(&site)?, &drill)?;
     tell(common, &site, args.act, &output)?;

@@ -5,7 +5,7 @@ use triage_core::pipeline::{Output, Trigger};
 use triage_core::policy::Policy;
 use triage_core::{
     Action, Case, CaseId, CaseState, DecisionId, Event, Intent, Mode, Observation, Outcome, Payload,
-    Provenance, SourceKind, Stamp,
+    Provenance, Role, SourceKind, Stamp,
 };
 use triage_ledger::{AuditNote, Batch, Claim, ClaimRequest, Ledger, Load, NewIntent, Recorded};
 
@@ -57,20 +57,15 @@ pub enum DrillError {
     Ledger(#[from] triage_ledger::Error),
 }
 
-/// What the drill's line means, before anything is recorded.
-///
-/// # Errors
-/// [`DrillError::NoMeaning`].
-pub fn preview(ctx: &Ctx<'_>, drill: &Drill<'_>) -> Result<Event, DrillError> {
-    ctx.catalog().classify(&observation(ctx, drill)).ok_or(DrillError::NoMeaning)
-}
-
 /// Puts the drill into the ledger. The actions in the answer are intents there, for the next health check.
 ///
 /// # Errors
 /// See [`DrillError`].
 pub fn inject(ctx: &mut Ctx<'_>, ledger: &mut Ledger, drill: &Drill<'_>) -> Result<Output, DrillError> {
-    let event = preview(ctx, drill)?;
+    let said = observation(ctx, drill);
+    // Noise is no event: nothing would come of it either.
+    let event = ctx.catalog().classify(&said).filter(|event| event.role != Role::Noise);
+    let event = event.ok_or(DrillError::NoMeaning)?;
     refuse_real_case(ctx, ledger, &event)?;
     ctx.notes.push(AuditNote {
         actor: drill.actor.to_owned(),
@@ -78,7 +73,6 @@ pub fn inject(ctx: &mut Ctx<'_>, ledger: &mut Ledger, drill: &Drill<'_>) -> Resu
         synthetic: true,
         ..AuditNote::info("drill.begun", event.id.as_str())
     });
-    let said = observation(ctx, drill);
     let look = &mut |_: &Ctx<'_>, _: &_| Look { observations: vec![said.clone()], ..Look::default() };
     Ok(pass::run(ctx, ledger, Task { trigger: Trigger::HealthCheck, span: None, look })?)
 }

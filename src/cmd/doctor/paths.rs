@@ -47,19 +47,17 @@ fn state(findings: &mut Findings, state: &Path) {
     }
 }
 
-/// The run folder and the spool in it. The plugin makes none: it is loaded into every job step.
+/// The run folder and the spool in it. Hooks make them; the plugin makes none, being loaded into every job step.
 fn run(findings: &mut Findings, run: &Path) {
     let spool = run.join("spool");
-    let remedy = format!(
-        "install -d -m 0755 {} && install -d -m 0700 {}, at every boot: etc/tmpfiles.d",
-        run.display(),
-        spool.display()
-    );
     match meta(&spool) {
         Ok(found) => {
             let mode = found.mode() & 0o7777;
             if !found.is_dir() {
-                findings.fail(format!("{}: is no folder", spool.display()), remedy);
+                findings.fail(
+                    format!("{}: is no folder", spool.display()),
+                    "remove it: the next hook makes the folder",
+                );
             } else if mode & 0o077 != 0 {
                 let what = format!("{}: mode {mode:04o} lets others than root in", spool.display());
                 findings.fail(what, format!("chmod 0700 {}: what is in it is believed", spool.display()));
@@ -68,10 +66,7 @@ fn run(findings: &mut Findings, run: &Path) {
             }
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            findings.warn(
-                format!("{}: not there, so task starts and ends are not recorded", spool.display()),
-                remedy,
-            );
+            findings.note(format!("{}: not there yet; the first hook makes it", spool.display()));
         }
         Err(error) => unreadable(findings, &spool, &error),
     }

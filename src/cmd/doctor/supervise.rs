@@ -88,3 +88,33 @@ fn hung(part: Part, deadline: Duration, wchan: Option<&str>) -> Finding {
         remedy: remedy.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(program: &str, args: &[&str]) -> Finding {
+        let command = Command::new(program, Duration::from_millis(200)).args(args.iter().copied());
+        let mut found = findings(Part::Ledger, &command);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    }
+
+    #[test]
+    fn a_check_that_does_not_come_back_is_a_finding_and_holds_nobody() {
+        let finding = of("/bin/sleep", &["600"]);
+        assert!(
+            finding.level == Level::Fail && finding.what.starts_with("no answer within 200 ms"),
+            "{finding:?}"
+        );
+        assert!(finding.remedy.contains("a disk or a server"));
+    }
+
+    #[test]
+    fn a_check_that_fails_or_talks_nonsense_is_a_finding() {
+        assert!(of("/bin/sh", &["-c", "echo oh >&2; exit 7"]).what.contains("exit 7: oh"));
+        assert!(of("/bin/sh", &["-c", "kill -9 $$"]).what.contains("signal 9"));
+        assert!(of("/bin/echo", &["{}"]).what.contains("cannot be read"));
+        assert!(of("/nonexistent", &[]).what.contains("/nonexistent"));
+    }
+}

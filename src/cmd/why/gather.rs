@@ -76,7 +76,8 @@ fn of_case(ledger: &Ledger, id: &CaseId, story: &mut Story) -> anyhow::Result<()
     story.cases = ledger.cases(&of_case)?;
     story.verdicts = ledger.verdicts(&of_case)?;
     // What was done is told by the actions themselves.
-    story.audit = ledger.audit(&of_case)?.into_iter().filter(|row| !row.note.kind.starts_with("action.")).collect();
+    story.audit =
+        ledger.audit(&of_case)?.into_iter().filter(|row| !row.note.kind.starts_with("action.")).collect();
     story.decisions = ledger.decisions(&of_case)?;
     let met = story.cases.iter().filter_map(|case| case.run.clone());
     let refused = story.decisions.iter().filter_map(|decision| match &decision.subject {

@@ -1,6 +1,8 @@
 //! A node made up in a folder: configuration, policy, ledger.
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use triage_ledger::{Ledger, OpenOptions};
@@ -17,7 +19,7 @@ impl Node {
     /// With a configuration, and without policy and ledger.
     pub(crate) fn new() -> Self {
         let node = Self { folder: tempfile::tempdir().unwrap() };
-        let dir = node.folder.path().display().to_string();
+        let dir = node.dir();
         let config = format!(
             "[paths]\nstate = \"{dir}/state\"\nrun = \"{dir}/run\"\npolicy = \"{dir}/policy.toml\"\ncatalog = \
              \"{dir}/catalog.d\"\nlibexec = \"{dir}/libexec\"\n[slurm]\nscontrol = \
@@ -40,6 +42,11 @@ impl Node {
         fill(&mut Ledger::open(&self.ledger(), &options).unwrap());
     }
 
+    /// Its folder.
+    pub(crate) fn dir(&self) -> String {
+        self.folder.path().display().to_string()
+    }
+
     /// A path inside of its folder.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(name)
@@ -55,6 +62,43 @@ impl Node {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// Writes an executable into its folder. By another process: were this one to fork in another test's thread just
+    /// then, the file would stay open for writing in the child, and could not be run.
+    pub(crate) fn script(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut shell = Command::new("sh")
+            .args(["-c", "cat >\"$1\" && chmod 0755 \"$1\"", "sh"])
+            .arg(&path)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        shell.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(shell.wait().unwrap().success());
+    }
+
+    /// The program in its folder, for another user, who may not look where the build lies.
+    pub(crate) fn copy_of_the_program(&self) -> PathBuf {
+        let copy = self.path("slurm-triage");
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_slurm-triage")).arg(&copy).status();
+        assert!(copied.unwrap().success());
+        copy
+    }
+
+    /// Lets everybody look at everything, and nobody but its owner change anything.
+    pub(crate) fn open_to_all(&self) {
+        let opened = Command::new("chmod").args(["-R", "a+rX,go-w"]).arg(self.folder.path()).status();
+        assert!(opened.unwrap().success());
+    }
+
+    /// Changes its configuration.
+    pub(crate) fn configure(&self, from: &str, to: &str) {
+        let path = self.path("triage.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "no {from} in {text}");
+        fs::write(&path, text.replace(from, to)).unwrap();
     }
 
     /// Its policy, in this mode.
@@ -81,7 +125,7 @@ impl Node {
 
     /// `text` without the name of its folder.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        text.replace(&self.folder.path().display().to_string(), "DIR")
+        text.replace(&self.dir(), "DIR")
     }
 
     /// The JSON of an answer, without the name of its folder.

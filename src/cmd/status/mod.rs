@@ -1,0 +1,99 @@
+//! `slurm-triage status`: is this node well, are our eyes open, what is pending.
+mod page;
+
+use serde::Serialize;
+use triage_core::{Case, JobSpan, NodeName, Stamp};
+use triage_ledger::{AuditRow, Filter, IntentRow, Level, SourceRow};
+
+use crate::args::Common;
+use crate::exit::{self, CmdResult};
+use crate::render;
+use crate::site::Site;
+use crate::view::{self, ActionView, JobView, LedgerView, PolicyView, SourceView, TroubleView};
+
+/// After so long without a health check that came to its end nobody is looking, whatever the last one saw. Sites run
+/// it every minute to every half hour.
+const UNWATCHED_S: i64 = 3_600;
+
+/// How far back the suite's own trouble is told, and the most rows of it.
+const TROUBLE_S: i64 = 86_400;
+const TROUBLES: u32 = 10;
+
+/// What the ledger said.
+struct Read {
+    cases: Vec<Case>,
+    sources: Vec<SourceRow>,
+    pending: Vec<IntentRow>,
+    on_node: Vec<JobSpan>,
+    trouble: Vec<AuditRow>,
+    ledger: LedgerView,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    v: u32,
+    node: &'a NodeName,
+    at: Stamp,
+    /// No case is open, every source can be read, and somebody looks.
+    well: bool,
+    health_check: HealthCheck,
+    cases: &'a [Case],
+    sources: &'a [SourceView<'a>],
+    pending: Vec<ActionView<'a>>,
+    jobs: Vec<JobView<'a>>,
+    policy: PolicyView,
+    ledger: &'a LedgerView,
+    trouble: Vec<TroubleView<'a>>,
+}
+
+/// When somebody last looked at everything.
+#[derive(Serialize, Clone, Copy)]
+struct HealthCheck {
+    /// When a health check last came to its end.
+    last: Option<Stamp>,
+    /// That is longer ago than an hour, or never was.
+    overdue: bool,
+}
+
+pub(crate) fn run(common: &Common) -> CmdResult {
+    let site = Site::find(common)?;
+    let read = read(&site)?;
+    let sources: Vec<SourceView<'_>> = read.sources.iter().map(SourceView::from).collect();
+    let last = read.ledger.last_upkeep;
+    let overdue = last.is_none_or(|last| site.now.micros_since(last) > UNWATCHED_S * 1_000_000);
+    let document = Document {
+        v: view::VERSION,
+        node: &site.node,
+        at: site.now,
+        well: read.cases.is_empty() && !overdue && !sources.iter().any(SourceView::is_blind),
+        health_check: HealthCheck { last, overdue },
+        cases: &read.cases,
+        sources: &sources,
+        pending: read.pending.iter().map(ActionView::from).collect(),
+        jobs: read.on_node.iter().map(|span| JobView::new(span, &[])).collect(),
+        policy: PolicyView::load(&site),
+        ledger: &read.ledger,
+        trouble: read.trouble.iter().map(TroubleView::from).collect(),
+    };
+    if common.json {
+        render::json(&document)?;
+    } else {
+        render::print(page::page(&document).text())?;
+    }
+    Ok(if document.well { exit::OK } else { exit::FINDINGS })
+}
+
+fn read(site: &Site) -> anyhow::Result<Read> {
+    let ledger = site.open()?;
+    let open = Filter { open_only: true, ..Filter::default() };
+    let since = Some(site.now.plus_secs(-TROUBLE_S));
+    let loud = Filter { since, level: Some(Level::Warning), limit: Some(TROUBLES), ..Filter::default() };
+    Ok(Read {
+        cases: ledger.cases(&open)?,
+        sources: ledger.sources()?,
+        pending: ledger.waiting_intents(site.now)?,
+        on_node: ledger.spans(&open)?,
+        trouble: ledger.audit(&loud)?,
+        ledger: LedgerView::new(&ledger, &site.config.ledger)?,
+    })
+}

@@ -1,0 +1,104 @@
+//! What was decided and done, by the suite and by people, and what could not be seen.
+use triage_core::Gate;
+
+use super::LINE;
+use crate::cmd::why::story::Story;
+use crate::render::{self, Page};
+use crate::view::{ActionView, SourceView, TroubleView};
+
+pub(super) fn decisions(page: &mut Page, story: &Story) {
+    if story.decisions.is_empty() {
+        return;
+    }
+    page.heading("Decisions");
+    for decision in &story.decisions {
+        let outcome = match (decision.held_by(), decision.gates.is_empty()) {
+            (Some(gate), _) => format!("HELD by {}", gate.name),
+            (None, false) => "let through by every gate".to_owned(),
+            (None, true) => "written down".to_owned(),
+        };
+        let what =
+            render::marked(format_args!("{} {}", decision.intent, decision.subject), decision.synthetic);
+        page.line(
+            1,
+            format_args!(
+                "{}  {what}: {outcome} (rule {}, mode {})",
+                render::millis(decision.at),
+                decision.rule,
+                decision.mode
+            ),
+        );
+        page.line(3, render::clip(&decision.why, LINE));
+        decision.gates.iter().for_each(|gate| self::gate(page, gate));
+    }
+}
+
+fn gate(page: &mut Page, gate: &Gate) {
+    let word = if gate.passed { "passed" } else { "HELD  " };
+    page.line(3, format_args!("{word}  {:<15}  {}", gate.name, render::clip(&gate.why, LINE)));
+}
+
+pub(super) fn actions(page: &mut Page, story: &Story) {
+    if story.actions.is_empty() {
+        return;
+    }
+    page.heading("Actions");
+    for action in story.actions.iter().map(ActionView::from) {
+        let at = action.settled_at.unwrap_or(action.created);
+        let what = render::marked(format_args!("{} {}", action.kind, action.subject()), action.synthetic);
+        let tries = match action.attempts {
+            0 => "not begun".to_owned(),
+            1 => "1 try".to_owned(),
+            n => format!("{n} tries"),
+        };
+        page.line(
+            1,
+            format_args!(
+                "{}  {what}: {} ({tries}, wanted {})",
+                render::millis(at),
+                action.state,
+                render::millis(action.created)
+            ),
+        );
+        if let Some(reason) = action.reason {
+            page.line(3, format_args!("reason: {reason}"));
+        }
+        if !action.exclude.is_empty() {
+            let nodes: Vec<&str> = action.exclude.iter().map(triage_core::NodeName::as_str).collect();
+            page.line(3, format_args!("kept off: {}", nodes.join(", ")));
+        }
+        if !action.answer.is_empty() {
+            page.line(3, format_args!("answer: {}", render::clip(action.answer, LINE)));
+        }
+    }
+}
+
+pub(super) fn blind(page: &mut Page, story: &Story) {
+    if story.blind.is_empty() {
+        return;
+    }
+    page.heading("Not known now, for want of a source");
+    for source in story.blind.iter().map(SourceView::from) {
+        let since = source.blind_since.map(render::seconds).unwrap_or_default();
+        page.line(1, format_args!("{} {} since {since}: {}", source.name(), source.state, source.reason));
+    }
+}
+
+pub(super) fn audit(page: &mut Page, story: &Story) {
+    if story.audit.is_empty() {
+        return;
+    }
+    page.heading("Audit");
+    for row in story.audit.iter().map(TroubleView::from) {
+        let who = if row.actor.is_empty() {
+            row.program.to_owned()
+        } else {
+            format!("{} by {}", row.program, row.actor)
+        };
+        let kind = render::marked(row.kind, row.synthetic);
+        page.line(
+            1,
+            format_args!("{}  {kind} ({who}): {}", render::millis(row.at), render::clip(row.text, LINE)),
+        );
+    }
+}
