@@ -29,7 +29,7 @@ pub(crate) struct LedgerView {
     pub(crate) created: Option<Stamp>,
     /// How far back it remembers.
     pub(crate) oldest_event: Option<Stamp>,
-    /// When a health check last came to its end.
+    /// When retention last came to its end.
     pub(crate) last_upkeep: Option<Stamp>,
     /// When the whole file was last checked and found sound.
     pub(crate) last_check: Option<Stamp>,

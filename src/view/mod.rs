@@ -16,7 +16,7 @@ pub(crate) use decision::DecisionView;
 pub(crate) use job::JobView;
 pub(crate) use ledger::LedgerView;
 pub(crate) use policy::PolicyView;
-pub(crate) use source::SourceView;
+pub(crate) use source::{HealthCheckView, SourceView, is_health_check};
 pub(crate) use task::{TaskView, TasksView};
 pub(crate) use trouble::TroubleView;
 

@@ -1,6 +1,7 @@
 //! Whether a source can be read.
 use serde::Serialize;
-use triage_core::Stamp;
+use triage_core::{SourceKind, Stamp};
+use triage_hooks::healthcheck;
 use triage_ledger::SourceRow;
 
 /// Whether a source can be read.
@@ -44,6 +45,31 @@ impl<'a> From<&'a SourceRow> for SourceView<'a> {
             hung_pid: row.hung.as_ref().map(|process| process.pid),
             cost_us: row.cost_us,
         }
+    }
+}
+
+/// Whether the row tells that the health check itself came by, rather than of something it looks at.
+pub(crate) fn is_health_check(row: &SourceRow) -> bool {
+    row.source == SourceKind::Suite && row.stream == healthcheck::HOOK.program
+}
+
+/// When somebody last looked at everything.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct HealthCheckView {
+    /// The last health check.
+    pub(crate) last: Option<Stamp>,
+    /// It is longer ago than an hour, or never was: nobody looks, whatever the last one saw.
+    pub(crate) overdue: bool,
+}
+
+/// Sites run it every minute to every half hour.
+const OVERDUE_S: i64 = 3_600;
+
+impl HealthCheckView {
+    /// From the states of all sources.
+    pub(crate) fn new(sources: &[SourceRow], now: Stamp) -> Self {
+        let last = sources.iter().find(|row| is_health_check(row)).and_then(|row| row.last_ok);
+        Self { last, overdue: last.is_none_or(|last| now.micros_since(last) > OVERDUE_S * 1_000_000) }
     }
 }
 

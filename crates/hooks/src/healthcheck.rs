@@ -1,8 +1,9 @@
 //! `triage-healthcheck`: all sources, NVML through the probe, what earlier passes left over, and the ledger's upkeep.
 use std::time::Duration;
 
+use triage_core::SourceKind;
 use triage_core::pipeline::Trigger;
-use triage_ledger::{Ledger, Limits};
+use triage_ledger::{Ledger, Limits, Seen};
 
 use crate::carry::{self, Take};
 use crate::ctx::Ctx;
@@ -25,10 +26,13 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
         trigger: Trigger::HealthCheck,
         span: None,
         look: &mut |ctx, loaded| {
+            let begun = ctx.clock.monotonic();
             let mut look = Look::default();
             look.kernel_log(ctx, loaded);
             look.probe(ctx);
             look.observations.extend(overdue::take(ctx));
+            // That somebody looks at all is known from here: `status` and `doctor` ask for it.
+            look.report(ctx, SourceKind::Suite, HOOK.program.to_owned(), begun, Seen::Read);
             look
         },
     };

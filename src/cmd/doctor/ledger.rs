@@ -7,19 +7,25 @@ use super::finding::Findings;
 use super::parts::Checkup;
 use crate::render;
 use crate::site::{LEDGER_WAIT, Site};
-use crate::view::LedgerView;
+use crate::view::{HealthCheckView, LedgerView};
 
 /// With less room than this the ledger soon cannot be written, bytes.
 const LEAST_ROOM: u64 = 64_000_000;
-/// After so long without a health check that came to its end something is wrong with HealthCheckProgram.
-const OVERDUE_S: i64 = 3_600;
 
 pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
     let site = &checkup.site;
     let opened = Ledger::open(&site.ledger, &OpenOptions::reader(LEDGER_WAIT, site.now));
-    let about = opened.and_then(|ledger| LedgerView::new(&ledger, &site.config.ledger));
+    let about = opened.and_then(|ledger| {
+        Ok((
+            LedgerView::new(&ledger, &site.config.ledger)?,
+            HealthCheckView::new(&ledger.sources()?, site.now),
+        ))
+    });
     match about {
-        Ok(view) => describe(site, &view, findings),
+        Ok((view, health_check)) => {
+            describe(&view, findings);
+            last_look(health_check, site.now, findings);
+        }
         Err(error @ Error::Missing { .. }) => {
             findings
                 .warn(error.to_string(), "see that slurm.conf names the hooks and that slurmd has read it");
@@ -37,7 +43,7 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
     room(site, findings);
 }
 
-fn describe(site: &Site, view: &LedgerView, findings: &mut Findings) {
+fn describe(view: &LedgerView, findings: &mut Findings) {
     let path = view.path.display();
     findings.ok(format!(
         "{path}: schema {}, journal {}, {} filesystem",
@@ -63,19 +69,18 @@ fn describe(site: &Site, view: &LedgerView, findings: &mut Findings) {
             replaced.why
         ));
     }
-    upkeep(view.last_upkeep, site.now, findings);
 }
 
-fn upkeep(last: Option<Stamp>, now: Stamp, findings: &mut Findings) {
+fn last_look(health_check: HealthCheckView, now: Stamp, findings: &mut Findings) {
     let remedy = "see HealthCheckProgram and HealthCheckInterval in slurm.conf, and slurmd's log";
-    match last {
-        Some(last) if now.micros_since(last) <= OVERDUE_S * 1_000_000 => {
-            findings.ok(format!("the last health check came to its end {}", render::ago(now, last)));
+    match health_check {
+        HealthCheckView { last: Some(last), overdue: false } => {
+            findings.ok(format!("the last health check was {}", render::ago(now, last)));
         }
-        Some(last) => {
-            findings.warn(format!("no health check came to its end since {}", render::seconds(last)), remedy);
+        HealthCheckView { last: Some(last), overdue: true } => {
+            findings.warn(format!("no health check since {}", render::seconds(last)), remedy);
         }
-        None => findings.warn("no health check ever came to its end", remedy),
+        HealthCheckView { last: None, .. } => findings.warn("no health check ever", remedy),
     }
 }
 

@@ -9,11 +9,9 @@ use crate::args::Common;
 use crate::exit::{self, CmdResult};
 use crate::render;
 use crate::site::Site;
-use crate::view::{self, ActionView, JobView, LedgerView, PolicyView, SourceView, TroubleView};
-
-/// After so long without a health check that came to its end nobody is looking, whatever the last one saw. Sites run
-/// it every minute to every half hour.
-const UNWATCHED_S: i64 = 3_600;
+use crate::view::{
+    self, ActionView, HealthCheckView, JobView, LedgerView, PolicyView, SourceView, TroubleView,
+};
 
 /// How far back the suite's own trouble is told, and the most rows of it.
 const TROUBLE_S: i64 = 86_400;
@@ -36,7 +34,7 @@ struct Document<'a> {
     at: Stamp,
     /// No case is open, every source can be read, and somebody looks.
     well: bool,
-    health_check: HealthCheck,
+    health_check: HealthCheckView,
     cases: &'a [Case],
     sources: &'a [SourceView<'a>],
     pending: Vec<ActionView<'a>>,
@@ -46,27 +44,18 @@ struct Document<'a> {
     trouble: Vec<TroubleView<'a>>,
 }
 
-/// When somebody last looked at everything.
-#[derive(Serialize, Clone, Copy)]
-struct HealthCheck {
-    /// When a health check last came to its end.
-    last: Option<Stamp>,
-    /// That is longer ago than an hour, or never was.
-    overdue: bool,
-}
-
 pub(crate) fn run(common: &Common) -> CmdResult {
     let site = Site::find(common)?;
     let read = read(&site)?;
-    let sources: Vec<SourceView<'_>> = read.sources.iter().map(SourceView::from).collect();
-    let last = read.ledger.last_upkeep;
-    let overdue = last.is_none_or(|last| site.now.micros_since(last) > UNWATCHED_S * 1_000_000);
+    let health_check = HealthCheckView::new(&read.sources, site.now);
+    let sources = read.sources.iter().filter(|row| !view::is_health_check(row));
+    let sources: Vec<SourceView<'_>> = sources.map(SourceView::from).collect();
     let document = Document {
         v: view::VERSION,
         node: &site.node,
         at: site.now,
-        well: read.cases.is_empty() && !overdue && !sources.iter().any(SourceView::is_blind),
-        health_check: HealthCheck { last, overdue },
+        well: read.cases.is_empty() && !health_check.overdue && !sources.iter().any(SourceView::is_blind),
+        health_check,
         cases: &read.cases,
         sources: &sources,
         pending: read.pending.iter().map(ActionView::from).collect(),

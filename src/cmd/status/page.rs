@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use triage_core::Stamp;
 
-use super::{Document, HealthCheck};
+use super::Document;
 use crate::cmd::cases;
 use crate::render::{self, Page, Table};
-use crate::view::{ActionView, LedgerView, PolicyView, SourceView, TroubleView};
+use crate::view::{ActionView, HealthCheckView, LedgerView, PolicyView, SourceView, TroubleView};
 
 /// The page.
 pub(super) fn page(document: &Document<'_>) -> Page {
@@ -86,17 +86,15 @@ fn source_table(sources: &[SourceView<'_>], now: Stamp) -> Table {
 
 fn health_check(document: &Document<'_>) -> String {
     match document.health_check {
-        HealthCheck { last: Some(last), overdue: false } => {
+        HealthCheckView { last: Some(last), overdue: false } => {
             format!("last health check {}", render::ago(document.at, last))
         }
-        HealthCheck { last: Some(last), overdue: true } => format!(
-            "no health check came to its end since {} ({}): see slurm-triage doctor",
+        HealthCheckView { last: Some(last), overdue: true } => format!(
+            "no health check since {} ({}): see slurm-triage doctor",
             render::seconds(last),
             render::ago(document.at, last)
         ),
-        HealthCheck { last: None, .. } => {
-            "no health check ever came to its end: see slurm-triage doctor".to_owned()
-        }
+        HealthCheckView { last: None, .. } => "no health check ever: see slurm-triage doctor".to_owned(),
     }
 }
 

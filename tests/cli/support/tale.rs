@@ -113,11 +113,14 @@ pub(crate) fn a_drill(ledger: &mut Ledger) -> Case {
     case
 }
 
-/// All sources could be read, and a health check came to its end, half a minute before [`NOW`].
+/// A health check could read all sources, half a minute before [`NOW`].
 pub(crate) fn healthy_sweep(ledger: &mut Ledger) {
     let at = NOW.plus_secs(-30);
-    let sources = [look(SourceKind::Kmsg, at, Seen::Read), look(SourceKind::Nvml, at, Seen::Read)];
-    Rows { sources: sources.to_vec(), ..Rows::default() }.write(ledger, at);
+    let itself =
+        SourceReport { stream: "triage-healthcheck".to_owned(), ..look(SourceKind::Suite, at, Seen::Read) };
+    let sources =
+        vec![look(SourceKind::Kmsg, at, Seen::Read), look(SourceKind::Nvml, at, Seen::Read), itself];
+    Rows { sources, ..Rows::default() }.write(ledger, at);
     let _ = ledger.upkeep(&Limits::default(), at, std::time::Duration::from_secs(20)).unwrap();
 }
 
