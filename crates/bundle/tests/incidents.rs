@@ -1,5 +1,6 @@
 //! The recorded incidents beside some checkouts (`../shared/incidents`): every field that their `expected.toml` gives.
 //! Without them the test is skipped; tests/scenarios.rs covers the rules everywhere.
+#![expect(clippy::unwrap_used, reason = "a test whose input cannot be read has failed")]
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

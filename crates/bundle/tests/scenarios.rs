@@ -1,6 +1,8 @@
 //! Whole bundles, written by code, against what must be said of them. One fault, told in every form a log comes in.
 mod support;
 
+use std::fmt::Write as _;
+
 use support::{Folder, blamed, catalog, gpu, timed_out};
 
 const XID: &str =
@@ -66,7 +68,7 @@ fn a_syslog_line_without_the_kernels_time_is_not_the_kernels_where_all_others_ha
     let mut log: String = (0..20)
         .map(|n| format!("May  4 11:50:{n:02} c2 kernel: [272999.{n:06}] usb 1-1: new device\n"))
         .collect();
-    log.push_str(&format!("May  4 12:08:20 c2 kernel: {XID}\n"));
+    writeln!(log, "May  4 12:08:20 c2 kernel: {XID}").unwrap();
     let report = lost_gpu().kernel_as(1, &log).gpus(1, &[]).diagnose();
     assert!(report.drain.is_empty(), "{report:?}");
 }
@@ -99,13 +101,14 @@ fn an_exception_of_one_rank_is_the_programs_whatever_the_others_print() {
          [rank3]: IndexError: list index out of range\n",
     );
     for rank in [0, 1, 2, 4, 5, 6, 7] {
-        output.push_str(&format!(
-            "c{}:{}:9 [{}] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer 10.9.0.1<4>\n",
+        writeln!(
+            output,
+            "c{}:{}:9 [{}] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer 10.9.0.1<4>",
             1 + rank / 4,
             7000 + rank,
             rank % 4
-        ));
-        output.push_str(&format!("[rank{rank}]: torch.distributed.DistBackendError: NCCL error in: x.cpp:1, remote process exited or there was a network error\n"));
+        ).unwrap();
+        writeln!(output, "[rank{rank}]: torch.distributed.DistBackendError: NCCL error in: x.cpp:1, remote process exited or there was a network error").unwrap();
     }
     let mut folder = Folder::new(2);
     let report = folder.output(&output).exits(3, 600.0, 1).all_signalled(603.0, 15).diagnose();
@@ -119,7 +122,7 @@ fn a_traceback_that_the_job_survived_did_not_end_it() {
         "step 1 loss 2.0\nTraceback (most recent call last):\n  File \"/src/run.py\", line 9, in get\nKeyError: 'x'\n",
     );
     for step in 2..40 {
-        output.push_str(&format!("step {step} loss 1.9\n"));
+        writeln!(output, "step {step} loss 1.9").unwrap();
     }
     let mut folder = Folder::new(2);
     let report = folder.output(&output).signalled(2, 600.0, 9).all_signalled(603.0, 15).diagnose();

@@ -2,6 +2,7 @@
 //! 2026-05-04 and ended twenty minutes later.
 #![allow(dead_code, reason = "every test file uses its own part")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -174,10 +175,9 @@ impl Folder {
             self.more
         );
         for (index, name) in self.nodes.iter().enumerate() {
-            text.push_str(&format!(
-                "[nodes.{name}]\nboot = \"2026-05-01T08:00:00Z\"\naddresses = [\"10.9.0.{}\"]\n",
-                index + 1
-            ));
+            let address = format!("10.9.0.{}", index + 1);
+            writeln!(text, "[nodes.{name}]\nboot = \"2026-05-01T08:00:00Z\"\naddresses = [\"{address}\"]")
+                .unwrap();
         }
         fs::write(self.dir.path().join("incident.toml"), text).unwrap();
         for (node, lines) in self.tasks.iter().enumerate() {

@@ -33,15 +33,22 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Counts a line that is one more of its kind; `false` when it is the first, or the first since the job went on.
-    pub(super) fn count(&mut self, key: &Key) -> bool {
-        let Some(known) = self.by_key.get(key).and_then(|at| self.list.get_mut(*at)) else { return false };
-        known.count += 1;
-        !known.survived
+    /// Counts a line that is one more of its kind: the finding; `None` when it is the first, or the first since the job
+    /// went on.
+    pub(super) fn count(&mut self, key: &Key) -> Option<usize> {
+        let at = *self.by_key.get(key)?;
+        self.count_at(at).then_some(at)
     }
 
-    /// Adds a finding, as far as there is room.
-    pub(super) fn add(&mut self, key: Key, found: OutputEvent) {
+    /// Counts one more line of a finding; `false` when the job went on since, so that the line begins a new one.
+    pub(super) fn count_at(&mut self, at: usize) -> bool {
+        let Some(known) = self.list.get_mut(at).filter(|known| !known.survived) else { return false };
+        known.count += 1;
+        true
+    }
+
+    /// Adds a finding, as far as there is room, and says which it is.
+    pub(super) fn add(&mut self, key: Key, found: OutputEvent) -> Option<usize> {
         let of_code = self.of_code.entry(key.code.clone()).or_default();
         if self.list.len() >= MOST || *of_code >= MOST_OF_ONE_CODE {
             // It is counted with the last one of its code that had room.
@@ -49,7 +56,7 @@ impl Findings {
             if let Some(last) = last.filter(|_| self.by_key.len() < 2 * MOST) {
                 self.by_key.insert(key, last);
             }
-            return;
+            return last;
         }
         *of_code += 1;
         let at = self.list.len();
@@ -59,6 +66,7 @@ impl Findings {
         self.list.push(found);
         self.by_key.insert(key, at);
         self.pending.push(at);
+        Some(at)
     }
 
     /// Whether a finding waits for news of whether the job went on.

@@ -1,6 +1,7 @@
 //! One pass over a job's output.
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::findings::{Findings, Key};
 use super::gate::Gate;
@@ -45,6 +46,8 @@ pub struct Scanner<'c> {
     last_stamp: Option<Stamp>,
     /// Progress reports since the last finding.
     progress: u32,
+    /// Lines of a flood, by their shape.
+    shapes: Shapes,
 }
 
 impl<'c> Scanner<'c> {
@@ -59,6 +62,7 @@ impl<'c> Scanner<'c> {
             stream: String::new(),
             last_stamp: None,
             progress: 0,
+            shapes: Shapes::default(),
         }
     }
 
@@ -123,14 +127,27 @@ impl<'c> Scanner<'c> {
         let place = offset.saturating_add(start as u64);
         match step {
             Step::Inside => return,
-            Step::FirstFailure(row) => return self.first_failure(&peeled, &row, place),
+            Step::FirstFailure(row) => {
+                self.first_failure(&peeled, &row, place);
+                return;
+            }
             Step::Exception | Step::Outside => {}
         }
         let in_traceback = step == Step::Exception;
+        let shape = (candidate && !in_traceback).then(|| shape(self.file, &peeled));
+        if let Some(known) = shape.and_then(|shape| self.shapes.known(shape))
+            && self.findings.count_at(known)
+        {
+            self.progress = 0;
+            return;
+        }
         if candidate || in_traceback {
             let meaning = read(self.catalog, &peeled, in_traceback);
             if let Some(meaning) = meaning.filter(|meaning| meaning.role != Role::Noise) {
-                self.found(&peeled, meaning, place, &piece[..start]);
+                let found = self.found(&peeled, meaning, place, &piece[..start]);
+                if let (Some(shape), Some(found)) = (shape, found) {
+                    self.shapes.learn(shape, found);
+                }
                 return;
             }
         }
@@ -147,15 +164,16 @@ impl<'c> Scanner<'c> {
         }
     }
 
-    /// Keeps a line with a meaning. `before` is what stands before it in the same piece of the file.
-    fn found(&mut self, peeled: &Peeled<'_>, meaning: Meaning, place: u64, before: &[u8]) {
+    /// Keeps a line with a meaning, or counts it; the finding it is one of. `before` is what stands before it in the same
+    /// piece of the file.
+    fn found(&mut self, peeled: &Peeled<'_>, meaning: Meaning, place: u64, before: &[u8]) -> Option<usize> {
         self.progress = 0;
         let rank = peeled.rank.or(peeled.group_rank);
         let host = peeled.host.map(|host| String::from_utf8_lossy(host).into_owned());
         let code = meaning.code.to_string();
         let key = Key { code, file: self.file, task: peeled.task, rank, host: host.clone(), pid: peeled.pid };
-        if self.findings.count(&key) {
-            return;
+        if let Some(known) = self.findings.count(&key) {
+            return Some(known);
         }
         let calendar = &self.hints.calendar;
         let own = peeled.at(calendar).or_else(|| stamp_within(&meaning, calendar));
@@ -177,7 +195,7 @@ impl<'c> Scanner<'c> {
                 count: 1,
                 survived: false,
             },
-        );
+        )
     }
 
     fn first_failure(&mut self, peeled: &Peeled<'_>, row: &Row, place: u64) {
@@ -193,6 +211,56 @@ impl<'c> Scanner<'c> {
         let reading = super::stamp::iso(&mut super::stamp::Bytes(row.time.as_bytes()));
         self.found(&Peeled { reading, ..told }, meaning, place, &[]);
     }
+}
+
+/// A flood repeats lines that differ in numbers only. A line whose shape meant the same often enough is counted without
+/// being read again.
+#[derive(Default)]
+struct Shapes(HashMap<u64, Shape>);
+
+#[derive(Clone, Copy)]
+struct Shape {
+    finding: usize,
+    seen: u16,
+}
+
+impl Shapes {
+    /// Most shapes kept.
+    const MOST: usize = 32_768;
+
+    /// So many lines of a shape were read and meant the same before one is counted unread.
+    const SURE: u16 = 16;
+
+    fn known(&self, shape: u64) -> Option<usize> {
+        self.0.get(&shape).filter(|known| known.seen >= Self::SURE).map(|known| known.finding)
+    }
+
+    fn learn(&mut self, shape: u64, finding: usize) {
+        if self.0.len() >= Self::MOST {
+            return;
+        }
+        let known = self.0.entry(shape).or_insert(Shape { finding, seen: 0 });
+        // A shape that means now this, now that, is never sure.
+        known.seen = if known.finding == finding { known.seen.saturating_add(1) } else { 0 };
+        known.finding = finding;
+    }
+}
+
+/// Origin and text of a line without its longer numbers: ports, addresses in memory, sequence numbers. One and two digits
+/// stay, they may be a status or an error number.
+fn shape(file: u32, peeled: &Peeled<'_>) -> u64 {
+    const LOOKED_AT: usize = 400;
+    let mut hasher = DefaultHasher::new();
+    (file, peeled.task, peeled.rank, peeled.group_rank, peeled.host, peeled.pid).hash(&mut hasher);
+    let mut rest = peeled.text.get(..LOOKED_AT).unwrap_or(peeled.text);
+    while let Some(at) = rest.iter().position(u8::is_ascii_digit) {
+        let digits = rest[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let kept = if digits > 2 { at } else { at + digits };
+        hasher.write(&rest[..kept]);
+        rest = &rest[at + digits..];
+    }
+    hasher.write(rest);
+    hasher.finish()
 }
 
 /// The nearest time before a line, so that one without can still be placed.
