@@ -27,6 +27,8 @@ pub(crate) fn record(spank: spank_t, what: What) -> Option<TaskRecord> {
         job,
         // Of a job that is no array task Slurm tells some array id and no task.
         array: array.filter(|(job, task)| *job != 0 && *task != NO_VAL),
+        // 22.05 answers 0 in every run. The variable of that name is not there yet when a batch script starts, and is
+        // the user's in an srun; half a truth would put the two ends of a task into different runs.
         restart: number(spank, S_SLURM_RESTART_COUNT).unwrap_or(0),
         step: Step::from_slurm(number(spank, S_JOB_STEPID).unwrap_or(0)),
         rank: number(spank, S_TASK_GLOBAL_ID).unwrap_or(0),

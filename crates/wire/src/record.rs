@@ -20,7 +20,8 @@ pub struct TaskRecord {
     pub job: u32,
     /// Array job id and task id, where it is an array task.
     pub array: Option<(u32, u32)>,
-    /// How often the job was requeued before this run.
+    /// How often the job was requeued before this run; 0 may also mean that nobody said. The slurmstepd of Slurm 22.05
+    /// tells a plugin 0 in every run, so runs of a job are told apart by time as well.
     pub restart: u32,
     /// The step.
     pub step: Step,
@@ -108,8 +109,8 @@ impl Step {
     }
 }
 
-/// The name of the spool file of a run: one file a job and restart, so that an epilog reads no other job's lines, and
-/// what it removes belongs to nobody who still writes.
+/// The name of the spool file of a run: one file a job and restart count, so that an epilog reads no other job's lines.
+/// Where nobody tells the restart count, all runs of a job on a node share the file of 0.
 pub fn spool_file_name(job: u32, restart: u32) -> String {
     format!("{job}.{restart}.jsonl")
 }
