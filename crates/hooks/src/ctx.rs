@@ -121,7 +121,7 @@ impl<'a> Ctx<'a> {
 
     /// Whether a process of this boot still runs.
     pub fn is_alive(&self, process: &ProcessId) -> bool {
-        self.root.process(process.pid).is_some_and(|stat| stat.start_ticks == process.start)
+        is_alive(&self.root, process)
     }
 
     /// Says it in slurmd's log and keeps it for the audit.
@@ -129,6 +129,13 @@ impl<'a> Ctx<'a> {
         log::warn!("{text}");
         self.notes.push(note(Level::Warning, kind, text));
     }
+}
+
+/// A process that has ended does nothing any more, though nobody may ever have waited for it: the process 1 of a
+/// container often waits for none.
+fn is_alive(root: &Root, process: &ProcessId) -> bool {
+    let same = |stat: &triage_host::proc::ProcStat| stat.start_ticks == process.start && !stat.has_ended();
+    root.process(process.pid).as_ref().is_some_and(same)
 }
 
 pub(crate) fn note(level: Level, kind: &str, text: String) -> AuditNote {
@@ -139,5 +146,26 @@ pub(crate) fn note(level: Level, kind: &str, text: String) -> AuditNote {
         actor: String::new(),
         text,
         synthetic: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_nobody_waited_for_owns_nothing_any_more() {
+        let root = Root::default();
+        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let start = root.process(child.id()).unwrap().start_ticks;
+        let process = ProcessId { pid: child.id(), start, boot: BootId::new("b") };
+        assert!(is_alive(&root, &process));
+        assert!(!is_alive(&root, &ProcessId { start: start + 1, ..process.clone() }));
+        drop(child.stdin.take());
+        while !root.process(child.id()).unwrap().has_ended() {
+            std::thread::yield_now();
+        }
+        assert!(!is_alive(&root, &process));
+        child.wait().unwrap();
     }
 }
