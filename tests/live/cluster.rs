@@ -19,7 +19,6 @@ pub(crate) fn repository() -> &'static Path {
 }
 
 /// The folder of the executables and libraries that cargo built.
-#[expect(dead_code, reason = "for the tests of the hooks, which come with the hooks")]
 pub(crate) fn built() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_slurm-triage")).parent().expect("a file lies in a folder")
 }

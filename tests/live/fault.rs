@@ -1,5 +1,4 @@
 //! Breaking the simulated hardware of a node.
-#![expect(dead_code, reason = "for the tests of the hooks, which come with the hooks")]
 
 use crate::cluster::Cluster;
 use std::fs::{self, OpenOptions};

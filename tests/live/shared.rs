@@ -1,11 +1,14 @@
-//! One cluster with stub hooks, lent to one test after the other: bringing it up once is quicker.
+//! Clusters lent to one test after the other: bringing one up once is quicker.
 
-use crate::cluster::{Cluster, Options};
-use crate::stub;
+use crate::cluster::{Cluster, Options, built};
+use crate::{stub, tend};
 use std::ops::Deref;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
-static CLUSTER: LazyLock<Mutex<Cluster>> = LazyLock::new(|| {
+type Shared = LazyLock<Mutex<Cluster>>;
+
+static STUBS: Shared = LazyLock::new(|| {
     let hooks = stub::folder();
     let path = hooks.path().to_str().expect("the temporary folder's path is UTF-8");
     let options =
@@ -13,15 +16,52 @@ static CLUSTER: LazyLock<Mutex<Cluster>> = LazyLock::new(|| {
     Mutex::new(Cluster::up(&options))
 });
 
-/// The shared cluster, this test's alone until dropped.
+/// Two, so that one test's waiting is another's working.
+static SUITES: [Shared; 2] = [LazyLock::new(suite), LazyLock::new(suite)];
+
+/// The suite itself, allowed to act; health checks run when a test runs them.
+fn suite() -> Mutex<Cluster> {
+    let hooks = built().to_str().expect("the build folder's path is UTF-8");
+    let options =
+        Options::default().with("--hooks", hooks).with("--mode", "act").with("--health-interval", "0");
+    let cluster = Cluster::up(&options);
+    tend::remember(&cluster);
+    Mutex::new(cluster)
+}
+
+/// A shared cluster, this test's alone until dropped.
 pub(crate) struct Lent(MutexGuard<'static, Cluster>);
 
-/// Borrows the shared cluster: no jobs, every node idle, hooks that do nothing.
+/// Borrows the cluster with stub hooks: no jobs, every node idle, hooks that do nothing.
 pub(crate) fn lend() -> Lent {
     // A test that failed before this one says nothing about the cluster, which is put in order anyway.
-    let cluster = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let cluster = STUBS.lock().unwrap_or_else(PoisonError::into_inner);
+    stub::forget_all(&cluster);
     put_in_order(&cluster);
     Lent(cluster)
+}
+
+/// Borrows a cluster with the suite on it, in act mode: no jobs, every node idle and healthy, empty ledgers.
+pub(crate) fn lend_suite() -> Lent {
+    let cluster = free(&SUITES);
+    tend::stop(&cluster);
+    put_in_order(&cluster);
+    tend::begin_anew(&cluster);
+    Lent(cluster)
+}
+
+/// The first that nobody has.
+fn free(clusters: &'static [Shared]) -> MutexGuard<'static, Cluster> {
+    loop {
+        for cluster in clusters {
+            match cluster.try_lock() {
+                Ok(cluster) => return cluster,
+                Err(TryLockError::Poisoned(error)) => return error.into_inner(),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 impl Deref for Lent {
@@ -39,11 +79,12 @@ impl Drop for Lent {
     }
 }
 
-fn put_in_order(cluster: &Cluster) {
-    stub::forget_all(cluster);
+/// Ends every job and brings every node back into service.
+pub(crate) fn put_in_order(cluster: &Cluster) {
     cluster.run(&["scancel", "--quiet", "--full", "--signal=KILL", "--state=RUNNING"]);
-    cluster.run(&["scancel", "--quiet", "--user=root"]);
-    cluster.run(&["scancel", "--quiet", "--user=nobody"]);
+    for user in ["root", "nobody", "daemon"] {
+        cluster.run(&["scancel", "--quiet", &format!("--user={user}")]);
+    }
     cluster.wait_for("the queue is empty", || {
         let queue = cluster.run(&["squeue", "--noheader", "--all"]);
         (queue.ok() && queue.out.trim().is_empty()).then_some(())

@@ -23,15 +23,22 @@ const MOVING: [&str; 13] = [
 impl Cluster {
     /// Every node, partition, reservation and job, one field a line, less what moves by itself.
     pub(crate) fn snapshot(&self) -> String {
+        self.snapshot_but_jobs() + &self.kind("job")
+    }
+
+    /// [`Cluster::snapshot`] without the jobs, which a test may need to run.
+    pub(crate) fn snapshot_but_jobs(&self) -> String {
+        ["node", "partition", "reservation"].map(|kind| self.kind(kind)).concat()
+    }
+
+    fn kind(&self, kind: &str) -> String {
+        let out = self.scontrol(&["-o", "show", kind]).success("scontrol show");
         let mut text = String::new();
-        for kind in ["node", "partition", "reservation", "job"] {
-            let out = self.scontrol(&["-o", "show", kind]).success("scontrol show");
-            for line in out.lines() {
-                let mut record = Record::parse(line);
-                MOVING.iter().for_each(|key| record.remove(key));
-                text.push_str(&record.to_string());
-                text.push('\n');
-            }
+        for line in out.lines() {
+            let mut record = Record::parse(line);
+            MOVING.iter().for_each(|key| record.remove(key));
+            text.push_str(&record.to_string());
+            text.push('\n');
         }
         text
     }

@@ -156,7 +156,8 @@ mod tests {
     #[test]
     fn a_process_that_nobody_waited_for_owns_nothing_any_more() {
         let root = Root::default();
-        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         let start = root.process(child.id()).unwrap().start_ticks;
         let process = ProcessId { pid: child.id(), start, boot: BootId::new("b") };
         assert!(is_alive(&root, &process));

@@ -1,0 +1,60 @@
+//! A scontrol that writes down each call of the hooks before it makes it, and can kill its caller.
+
+use crate::cluster::Cluster;
+use crate::tend::replace;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// `kill.NODE` holds `before N` or `after N`: at the Nth call of that node's hooks, the process that called is killed
+/// with SIGKILL, before or after Slurm has been told. `fail` lets every call fail as one does whose controller is gone.
+const SPY: &str = r#"#!/bin/bash
+PATH=/usr/bin:/bin
+spy=${0%/*}
+node=$(tr '\0' '\n' </proc/$PPID/environ | sed -n 's/^SLURMD_NODENAME=//p')
+calls=$spy/calls.$node
+plan=none at=0
+[ ! -e "$spy/kill.$node" ] || read -r plan at <"$spy/kill.$node"
+printf '%s\n' "$*" >>"$calls"
+count=$(grep -c . <"$calls")
+if [ "$plan" = before ] && [ "$count" -eq "$at" ]; then
+    kill -KILL $PPID
+    exit 1
+fi
+/usr/bin/scontrol "$@"
+rc=$?
+[ $rc -ne 0 ] || printf '%s\n' "$*" >>"$spy/done"
+if [ "$plan" = after ] && [ "$count" -eq "$at" ]; then kill -KILL $PPID; fi
+exit $rc
+"#;
+
+impl Cluster {
+    /// From now on the hooks call the spy.
+    pub(crate) fn spy(&self) {
+        let folder = self.dir().join("spy");
+        fs::create_dir_all(&folder).expect("a folder for the spy");
+        let program = folder.join("scontrol");
+        fs::write(&program, SPY).expect("the spy is written");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is made executable");
+        self.configure("slurm", "scontrol", &format!("\"{}\"", program.display()));
+    }
+
+    /// Kills the node's hook at its `at`th call, `before` or `after` Slurm has been told.
+    pub(crate) fn kill_hook(&self, node: &str, when: &str, at: u32) {
+        replace(&self.dir().join(format!("spy/kill.{node}")), &format!("{when} {at}\n"));
+    }
+
+    /// What the node's hooks have asked or told the controller so far.
+    pub(crate) fn calls(&self, node: &str) -> Vec<String> {
+        lines(&self.dir().join(format!("spy/calls.{node}")))
+    }
+
+    /// How many calls that hold every one of `words` the controller has obeyed.
+    pub(crate) fn obeyed(&self, words: &[&str]) -> usize {
+        let done = lines(&self.dir().join("spy/done"));
+        done.iter().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    }
+}
+
+fn lines(path: &std::path::Path) -> Vec<String> {
+    fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,107 @@
+//! A job that ends when the test wants it to, and a GPU that is lost under it.
+
+use crate::cluster::Cluster;
+use crate::record::Record;
+use std::fs;
+
+/// PCI addresses of the simulated GPUs, as the kernel prints them.
+const PCI: [&str; 4] = ["0000:1b:00", "0000:43:00", "0000:52:00", "0000:61:00"];
+
+/// A batch script whose first run lasts until [`end`] and then does `ending`; a later run goes on for long.
+pub(super) fn script(cluster: &Cluster, ending: &str) -> String {
+    script_after(cluster, ":", ending)
+}
+
+/// [`script`] with something to do first.
+pub(super) fn script_after(cluster: &Cluster, beginning: &str, ending: &str) -> String {
+    format!(
+        "[ ${{SLURM_RESTART_COUNT:-0}} -eq 0 ] || exec sleep 300
+         {beginning}
+         : >{0}/jobs/$SLURM_JOB_ID.begun
+         until [ -e {0}/jobs/$SLURM_JOB_ID.end ]; do sleep 0.05; done
+         {ending}",
+        cluster.dir_text()
+    )
+}
+
+/// Submits a job of [`script`] that will fail with exit code 1, and waits until it runs.
+pub(super) fn running(cluster: &Cluster, args: &[&str]) -> String {
+    let id = cluster.sbatch(args, &script(cluster, "exit 1"));
+    wait_begun(cluster, &id);
+    id
+}
+
+/// Waits until a job of [`script`] runs, its prolog over: Slurm calls it RUNNING before that.
+pub(super) fn wait_begun(cluster: &Cluster, id: &str) -> Record {
+    cluster.wait_for(&format!("job {id} has begun"), || {
+        let job = cluster.job(id)?;
+        let mark = cluster.dir().join(format!("jobs/{}.begun", job.get("JobId")));
+        mark.exists().then_some(job)
+    })
+}
+
+/// Lets the first run of a job end.
+pub(super) fn end(cluster: &Cluster, id: &str) {
+    let raw = cluster.job(id).expect("the job is known").get("JobId").to_owned();
+    fs::write(cluster.dir().join(format!("jobs/{raw}.end")), "").expect("the job is told to end");
+}
+
+/// The GPU falls off the bus: the kernel says so, and NVML no longer finds it.
+pub(super) fn lose_gpu(cluster: &Cluster, node: &str, gpu: usize) {
+    cluster.kernel_line(node, &xid_79(gpu));
+    cluster.break_gpu(node, u32::try_from(gpu).expect("a small number"));
+}
+
+/// What the driver prints when a GPU falls off the bus.
+pub(super) fn xid_79(gpu: usize) -> String {
+    format!("NVRM: Xid (PCI:{}): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.", PCI[gpu])
+}
+
+/// Waits until a job runs again for the first time. A requeued job whose begin time nobody clears waits two
+/// minutes, which is longer than a test has patience.
+pub(super) fn again(cluster: &Cluster, id: &str) -> Record {
+    cluster.wait_for(&format!("job {id} runs again"), || {
+        cluster.job(id).filter(|job| job.is("RUNNING") && job.get("Restarts") == "1")
+    })
+}
+
+/// The drain reason that the node's one case calls for, as the ledger knows it.
+pub(super) fn reason(cluster: &Cluster, node: &str) -> String {
+    let cases = cluster.ledger(node, "SELECT id, code, resource FROM v_cases");
+    assert_eq!(cases.len(), 1, "{cases:?}");
+    let word = |key: &str| cases[0][key].as_str().unwrap_or_default().to_owned();
+    format!("slurm-triage: {} {} [case {}]", word("code"), word("resource"), word("id"))
+}
+
+/// Waits until the node is drained, by us and with the reason that its case calls for.
+pub(super) fn wait_our_drain(cluster: &Cluster, node: &str) -> Record {
+    let record = cluster.wait_node(node, "DRAIN");
+    let wanted = format!("{} [root@", reason(cluster, node));
+    assert!(record.get("Reason").starts_with(&wanted), "{} is not {wanted}", record.get("Reason"));
+    record
+}
+
+/// Whether the node is out, for whatever reason.
+pub(super) fn is_out(cluster: &Cluster, node: &str) -> bool {
+    cluster.node(node).is("DRAIN")
+}
+
+/// The gate that held the node's one decision with this intent; empty when none did.
+pub(super) fn held_by(cluster: &Cluster, node: &str, intent: &str) -> String {
+    let sql = format!("SELECT held_by FROM v_decisions WHERE intent = '{intent}'");
+    let rows = cluster.ledger(node, &sql);
+    assert_eq!(rows.len(), 1, "decisions to {intent}: {rows:?}");
+    rows[0]["held_by"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Waits until every intent of the node is settled, and returns kind and state of each, in the order of their kinds.
+pub(super) fn wait_settled(cluster: &Cluster, node: &str) -> Vec<String> {
+    let sql = "SELECT kind || ' ' || state AS line FROM actions ORDER BY kind, id";
+    cluster.wait_for("every intent is settled", || {
+        let rows = cluster.ledger(node, sql);
+        let lines: Vec<String> =
+            rows.iter().filter_map(|row| row["line"].as_str().map(str::to_owned)).collect();
+        let open = |line: &String| line.ends_with(" pending") || line.ends_with(" running");
+        (!lines.is_empty() && !lines.iter().any(open)).then_some(lines)
+    })
+}

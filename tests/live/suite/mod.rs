@@ -1,0 +1,16 @@
+//! The suite itself, on a real cluster: what it does, and above all what it must never do.
+
+mod arrays;
+mod controller;
+mod crash;
+mod drill;
+mod foreign;
+mod gpu_lost;
+mod healthy;
+mod hung_nvml;
+mod ledger_trouble;
+mod left_alone;
+mod monitor;
+mod plugin;
+mod refusal;
+mod several_nodes;
