@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand, value_parser};
 use triage_core::{PciAddress, Stamp};
 use triage_ledger::JobFilter;
 
+use crate::cmd::diagnose::DiagnoseArgs;
 use crate::cmd::doctor::Part;
 use crate::render::{When, parse_when};
 
@@ -45,7 +46,7 @@ pub(crate) struct Common {
     pub(crate) now: Option<Stamp>,
 
     /// JSON for programs instead of text for people.
-    #[arg(long, global = true, help_heading = "Where to look")]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
@@ -106,6 +107,12 @@ pub(crate) enum Command {
                             slurm-4711.out"
     )]
     Scan(ScanArgs),
+    /// Tell why the job of an incident bundle ended, and whose fault it was. Needs neither Slurm nor ledger.
+    #[command(
+        after_help = "Examples:\n  slurm-triage diagnose incidents/0042\n  slurm-triage diagnose --json \
+                            incidents/0042"
+    )]
+    Diagnose(DiagnoseArgs),
 }
 
 /// How a list is narrowed.

@@ -24,5 +24,6 @@ fn main() -> ExitCode {
         Command::Doctor(args) => cmd::doctor::run(&common, args),
         Command::Inject(args) => cmd::inject::run(&common, args),
         Command::Scan(args) => cmd::scan::run(&common, args),
+        Command::Diagnose(args) => cmd::diagnose::run(&common, args),
     })
 }

@@ -6,7 +6,7 @@ use nix::unistd::{User, getuid};
 use serde::Serialize;
 use triage_core::classify::prefix;
 use triage_core::pipeline::Output;
-use triage_core::{Case, CaseState, Event, NodeName, PciAddress, Stamp};
+use triage_core::{Action, Case, CaseState, Event, NodeName, PciAddress, Stamp};
 use triage_hooks::ctx::Ctx;
 use triage_hooks::drill::{self, Drill, Ended};
 use triage_host::clock::{Clock, SystemClock};
@@ -34,8 +34,8 @@ struct Document<'a> {
     events: &'a [Event],
     cases: &'a [Case],
     decisions: Vec<DecisionView<'a>>,
-    /// Intents left to the next health check.
-    intents: usize,
+    /// What is left to the next health check to be carried out.
+    actions: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -131,7 +131,7 @@ fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Res
             events: &output.events,
             cases: &output.cases,
             decisions: output.decisions.iter().map(DecisionView::from).collect(),
-            intents: output.actions.len(),
+            actions: kinds(output),
         });
     }
     let mut page = Page::default();
@@ -158,18 +158,23 @@ fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Res
             .map_or_else(|| "wanted".to_owned(), |gate| format!("HELD by {}: {}", gate.name, gate.why));
         page.line(1, format_args!("{} {}: {outcome}", decision.intent, decision.subject));
     }
-    match (output.cases.first(), output.actions.len()) {
-        (None, _) => page.line(0, "No case was opened: such an event alone is no reason to."),
-        (Some(case), 0) => page.line(0, format_args!("slurm-triage why {} tells of it; slurm-triage inject --end ends it.", case.id)),
-        (Some(case), count) => page.line(
-            0,
-            format_args!(
-                "The next health check carries out {count} of it; slurm-triage why {} tells of it; slurm-triage inject --end ends it.",
-                case.id
-            ),
-        ),
+    if !output.actions.is_empty() {
+        page.line(0, format_args!("The next health check carries out: {}.", kinds(output).join(", ")));
     }
+    page.line(
+        0,
+        match output.cases.first() {
+            Some(case) => {
+                format!("slurm-triage why {} tells of it; slurm-triage inject --end ends it.", case.id)
+            }
+            None => "No case was opened: such an event alone is no reason to.".to_owned(),
+        },
+    );
     Ok(render::print(page.text())?)
+}
+
+fn kinds(output: &Output) -> Vec<&'static str> {
+    output.actions.iter().map(Action::kind).collect()
 }
 
 fn end(common: &Common, site: &Site, ctx: &Ctx<'_>) -> CmdResult {

@@ -90,6 +90,7 @@ fn rounded(at: Stamp, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn spans_and_moments_are_told_apart() {
@@ -113,6 +114,21 @@ mod tests {
         let told = [0, 1_234, 999_999, 2_500_000, 180_000_000, 90_000_000_000]
             .map(|us| duration(Duration::from_micros(us)));
         assert_eq!(told, ["0.0 ms", "1.2 ms", "1000.0 ms", "2.5 s", "3m", "25h"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered_and_no_moment_overflows(text in ".{0,24}", now: i64) {
+            if let Ok(when) = parse_when(&text) {
+                let _ = ago(Stamp::from_micros(now), when.resolve(Stamp::from_micros(now)));
+            }
+        }
+
+        #[test]
+        fn any_moment_is_shown(micros: i64) {
+            prop_assert!(!seconds(Stamp::from_micros(micros)).is_empty());
+            prop_assert!(!millis(Stamp::from_micros(micros)).is_empty());
+        }
     }
 
     #[test]
