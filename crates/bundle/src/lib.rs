@@ -6,6 +6,7 @@
 mod decide;
 mod error;
 mod files;
+mod flight;
 mod incident;
 mod kernel;
 mod output;
@@ -45,6 +46,7 @@ pub fn read(folder: &Path, catalog: &Catalog) -> Result<Bundle, Error> {
         evidence.nodes.push(read_node(folder, &incident, node, catalog));
     }
     evidence.output = output::read(folder, &incident, catalog, &mut evidence.blind);
+    evidence.flight = flight::read(folder, &mut evidence.blind);
     evidence.history = states::history(folder, &mut evidence.blind);
     Ok(Bundle { evidence, rules: incident.rules })
 }

@@ -8,8 +8,8 @@ use triage_core::catalog::Catalog;
 use triage_core::joblog::{Calendar, Hints, Scanner};
 use triage_core::{BootId, Stamp};
 
-use crate::files;
 use crate::incident::Incident;
+use crate::{files, flight};
 
 /// Bytes of a file's beginning that are read: start-up, versions, addresses.
 const HEAD: u64 = 1 << 20;
@@ -47,7 +47,7 @@ pub(crate) fn read(
         }
     };
     let mut left = ALL;
-    for path in &paths {
+    for path in paths.iter().filter(|path| !flight::is_dump(path)) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         scanner.begin(&name);
         match scan(path, &mut scanner, &mut left) {

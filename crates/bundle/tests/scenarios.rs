@@ -185,3 +185,28 @@ fn what_could_not_be_read_is_told() {
     assert!(report.blind.iter().any(|line| line.starts_with("c1: kernel.log")), "{:?}", report.blind);
     assert!(report.blind.iter().any(|line| line.starts_with("c2: gpus.json")), "{:?}", report.blind);
 }
+
+#[test]
+fn flight_recorder_dumps_name_the_rank_that_did_not_come() {
+    let dump = |rank: u32| {
+        let state = if rank == 5 {
+            ""
+        } else {
+            ",{\"process_group\":[\"0\",\"default_pg\"],\"collective_seq_id\":8,\"profiling_name\":\"nccl:all_reduce\",\"state\":\"started\"}"
+        };
+        format!(
+            "{{\"entries\":[{{\"process_group\":[\"0\",\"default_pg\"],\"collective_seq_id\":7,\"profiling_name\":\"nccl:all_reduce\",\"state\":\"completed\"}}{state}]}}"
+        )
+    };
+    let mut folder = Folder::new(2);
+    // Every rank prints the time-out: only the dumps tell which of them never came.
+    folder
+        .output(&(0..8).map(|rank| timed_out(rank, 1100.2, 600)).collect::<String>())
+        .all_signalled(1102.0, 6);
+    for rank in 0..8 {
+        folder.file(&format!("output/nccl_trace_rank_{rank}"), dump(rank).as_bytes());
+    }
+    let report = folder.diagnose();
+    assert_eq!((report.class.as_str(), report.culprits.len()), ("unknown", 0));
+    assert!(report.story.iter().any(|line| line.contains("rank 5 on c2")), "{:?}", report.story);
+}
