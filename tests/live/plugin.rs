@@ -223,8 +223,9 @@ fn the_sleeper_of_the_extern_step_is_no_task() {
     for daemon in ["slurmctld", "n1", "n2"] {
         bare.0.start(daemon);
     }
-    bare.0.wait_node("n1", "IDLE");
-    let id = bare.batch(&[], "srun -n1 true");
+    // Not IDLE+NOT_RESPONDING, as which it comes back: a job sent there too early would wait for two minutes.
+    bare.0.wait_for("the node answers", || (bare.0.node("n1").states() == ["IDLE"]).then_some(()));
+    let id = bare.batch(&["--nodelist=n1"], "srun -n1 true");
     assert!(fs::read_to_string(bare.0.node_dir("n1").join("slurmd.log")).expect("a log").contains("extern"));
     assert_eq!(bare.ends(&id).into_keys().collect::<Vec<_>>(), ["Batch", "Number(0)"]);
     assert_eq!(bare.records().len(), 4);
