@@ -1,0 +1,149 @@
+//! A part of a node broke.
+use super::*;
+
+#[test]
+fn a_gpu_that_broke_when_the_stall_began_is_named_and_the_timeouts_are_symptoms() {
+    let mut job = Job::running(3);
+    job.kernel(1, 400.0, broken("xid.79", gpu(2)))
+        .dies(6, 400.8, ABORT)
+        .all_time_out(1000.2, 600, &[6])
+        .all_killed(1001.0, 6);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, found.rule), (CauseClass::Hardware, "node_fault"));
+    assert_eq!(found.culprits, culprit("n2", "gpu:0000:12:00.0"));
+    assert_eq!(found.victims.len(), 2);
+    assert!(found.faults[0].ended_run);
+}
+
+#[test]
+fn a_clock_that_is_ten_minutes_ahead_does_not_hide_the_fault() {
+    let mut job = Job::new(3);
+    for (node, ahead) in [(0, 0.0), (1, 600.0), (2, 0.0)] {
+        for local in 0..4 {
+            let task = build::rank_of(node, local);
+            job.start(node, 1 + ahead as i64);
+            job.dies(task, 500.0 + ahead, ABORT);
+        }
+    }
+    job.kernel(1, 1099.0, broken("xid.79", gpu(0)));
+    assert_eq!(attribute(&job.evidence).culprits, culprit("n2", "gpu:0000:10:00.0"));
+}
+
+#[test]
+fn a_fault_on_a_gpu_the_job_does_not_have_drains_but_explains_nothing() {
+    let mut job = Job::running(2);
+    job.kernel(0, 400.0, broken("xid.79", Resource::from("gpu:0000:77:00.0")))
+        .prints(400.5, exception(5))
+        .dies(5, 400.9, ExitStatus::Exit(1))
+        .all_killed(402.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!(found.class, CauseClass::Application);
+    assert_eq!(drained(&found), ["n1"]);
+    assert!(!found.faults[0].ended_run);
+}
+
+#[test]
+fn a_fault_after_the_first_death_did_not_cause_it() {
+    let mut job = Job::running(2);
+    job.prints(399.0, exception(1)).dies(1, 400.0, ExitStatus::Exit(1)).all_killed(410.0, 15).kernel(
+        1,
+        420.0,
+        broken("xid.95", gpu(1)),
+    );
+    let found = attribute(&job.evidence);
+    assert_eq!(found.class, CauseClass::Application);
+    assert_eq!(drained(&found), ["n2"], "the fault still counts against the node");
+}
+
+#[test]
+fn what_an_earlier_boot_said_is_history() {
+    let mut job = Job::running(2);
+    job.kernel(1, -150_000.0, broken("xid.79", gpu(0))).prints(399.0, exception(1)).dies(
+        1,
+        400.0,
+        ExitStatus::Exit(1),
+    );
+    let found = attribute(&job.evidence);
+    assert_eq!(found.class, CauseClass::Application);
+    assert!(found.faults.is_empty());
+    assert!(found.discounted.iter().any(|d| d.why.contains("earlier boot")), "{:?}", found.discounted);
+}
+
+#[test]
+fn a_fault_before_the_run_that_nvml_no_longer_shows_is_repaired() {
+    let mut job = Job::running(2);
+    job.kernel(1, -500.0, broken("xid.79", gpu(0))).dies(1, 400.0, ABORT);
+    let found = attribute(&job.evidence);
+    assert_eq!(found.class, CauseClass::Unknown);
+    assert!(found.faults.is_empty());
+}
+
+#[test]
+fn a_gpu_lost_before_the_run_explains_what_its_node_did_first() {
+    let mut job = Job::running(2);
+    job.kernel(1, -500.0, broken("xid.79", gpu(0)))
+        .nvml(1, 0, |gpu| gpu.lost = true)
+        .prints(5.0, line("cuda.unknown", CauseClass::Unknown, Role::Root, Some(4)))
+        .dies(4, 6.0, ExitStatus::Exit(1))
+        .all_killed(9.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!(
+        (found.class, found.culprits.clone()),
+        (CauseClass::Hardware, culprit("n2", "gpu:0000:10:00.0"))
+    );
+    assert_eq!(found.confidence, Confidence::Confirmed);
+}
+
+#[test]
+fn many_nodes_with_one_code_are_software() {
+    let mut job = Job::running(4);
+    for node in 0..4 {
+        job.kernel(node, 300.0 + node as f64, broken("xid.119", gpu(1)));
+    }
+    job.all_killed(360.0, 6);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, found.culprits.len()), (CauseClass::System, 0));
+    assert!(drained(&found).is_empty(), "a bad driver must not empty the cluster");
+}
+
+#[test]
+fn nvlink_errors_after_a_forced_kill_are_its_aftermath() {
+    let mut job = Job::running(2);
+    job.state("CANCELLED").all_killed(400.0, 9).kernel(0, 404.0, broken("xid.74", gpu(3)));
+    let found = attribute(&job.evidence);
+    assert!(found.faults.is_empty());
+    assert!(found.discounted[0].why.contains("SIGKILL"), "{:?}", found.discounted);
+}
+
+#[test]
+fn of_several_gpus_behind_one_switch_the_switch_is_named() {
+    let mut job = Job::running(2);
+    let switch = Resource::from("nvswitch:0000:05:00.0");
+    job.kernel(1, 400.0, broken("xid.74", gpu(0)))
+        .kernel(1, 400.1, broken("xid.74", gpu(1)))
+        .kernel(1, 400.2, broken("sxid.20034", switch))
+        .dies(4, 401.0, ABORT);
+    assert_eq!(attribute(&job.evidence).culprits, culprit("n2", "nvswitch:0000:05:00.0"));
+}
+
+#[test]
+fn a_port_complains_for_the_gpu_behind_it() {
+    let mut job = Job::running(2);
+    job.kernel(1, 396.0, broken("pcie.fatal", Resource::from("pci:0000:00:03.0")))
+        .kernel(1, 400.0, broken("xid.79", gpu(0)))
+        .dies(4, 401.0, ABORT);
+    assert_eq!(attribute(&job.evidence).culprits, culprit("n2", "gpu:0000:10:00.0"));
+}
+
+#[test]
+fn an_uncorrectable_error_with_a_row_to_remap_takes_the_node_out() {
+    let mut job = Job::running(2);
+    let contained = event("xid.94", gpu(1), CauseClass::Hardware, Advice::Requeue);
+    let remap = event("xid.63", gpu(1), CauseClass::Hardware, Advice::Watch);
+    job.kernel(0, 400.0, contained.clone()).dies(1, 400.4, ABORT).all_killed(402.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!(found.culprits, culprit("n1", "gpu:0000:11:00.0"));
+    assert!(drained(&found).is_empty());
+    job.kernel(0, 400.1, remap);
+    assert_eq!(drained(&attribute(&job.evidence)), ["n1"]);
+}
