@@ -164,9 +164,10 @@ fn span_of(conn: &Connection, run: i64) -> Result<Option<JobSpan>> {
     Ok(conn.query_row(&sql, [run], span::read).optional()?)
 }
 
+/// The tasks of a run. Slurm 22.05 tells its plugins the restart count 0 in every run: the time decides then.
 pub(crate) fn tasks(conn: &Connection, run: &RunId, end: Option<Stamp>) -> Result<Vec<(Stamp, TaskEdge)>> {
     let mut statement = conn.prepare(&format!(
-        "SELECT {} FROM tasks t WHERE t.job = ?1 AND t.restart = ?2 AND t.at BETWEEN ?3 AND ?4
+        "SELECT {} FROM tasks t WHERE t.job = ?1 AND t.restart IN (0, ?2) AND t.at BETWEEN ?3 AND ?4
          AND t.cluster IN ('', ?5) ORDER BY t.at, t.rank LIMIT ?6",
         task::COLUMNS
     ))?;

@@ -373,6 +373,21 @@ fn a_pass_is_given_the_tasks_and_events_of_its_run_and_of_no_other() {
 }
 
 #[test]
+fn a_later_run_is_given_its_tasks_though_slurm_told_the_plugin_no_restart_count() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    let first = JobSpan { end: Some(T0.plus_secs(100)), ..span(1) };
+    let run = RunId { restart: 1, start: T0.plus_secs(200), ..first.run.clone() };
+    let second = JobSpan { run: run.clone(), end: None, ..first.clone() };
+    let tasks = [(T0.plus_secs(1), task(0)), (T0.plus_secs(201), task(0))];
+    put(&mut ledger, |batch, record| {
+        record(&Batch { spans: &[first.clone(), second], tasks: &tasks, ..batch });
+    });
+    let given = |run| ledger.load(&Load { spans_since: T0, run: Some(run) }).unwrap().tasks;
+    assert_eq!((given(&first.run), given(&run)), (vec![tasks[0].clone()], vec![tasks[1].clone()]));
+}
+
+#[test]
 fn a_sweep_is_kept_as_it_was_said_behind_the_event_it_became() {
     let place = Place::new();
     let mut ledger = place.open();
