@@ -24,6 +24,7 @@ readonly CLUSTER_PACKAGES=(
 # Only to test.
 readonly TEST_PACKAGES=(
     shellcheck=shellcheck
+    sqlite3=sqlite3
     strace=strace
     binutils=nm
 )

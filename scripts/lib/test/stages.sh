@@ -93,7 +93,7 @@ stage_privileged() {
 # In one process, so that tests can share a cluster. That one is taken down once the process has ended.
 stage_live() {
     local rc=0
-    cargo test --test live --no-fail-fast -- --include-ignored --test-threads 2 || rc=$?
+    cargo test --test live --no-fail-fast -- --include-ignored --test-threads 4 || rc=$?
     wait_for 30 no_test_cluster || printf 'a test cluster is still up; see /run/slurm-triage-clusters\n'
     return "$rc"
 }

@@ -81,6 +81,7 @@ impl Victim {
             let job = cluster.job(&self.job)?;
             (!job.is("COMPLETING") && !job.is("RUNNING")).then_some(())
         });
+        assert_eq!(cluster.calls(&self.node).len(), self.at, "{self}: it died there");
     }
 
     /// Health checks come, and what they find is settled.
