@@ -1,7 +1,8 @@
 //! The gates. Each says whether it lets the action through, and why, in one sentence.
 use crate::pipeline::Asked;
 use crate::{
-    Case, ExitStatus, Gate, JobAsk, JobRecord, JobSpan, Mode, NodeRecord, Provenance, Verdict, reason,
+    Case, CauseClass, ExitStatus, Gate, JobAsk, JobRecord, JobSpan, Mode, NodeRecord, Provenance, Verdict,
+    reason,
 };
 
 fn gate(name: &str, passed: bool, why: impl Into<String>) -> Gate {
@@ -114,10 +115,13 @@ pub(super) fn exit_code(span: &JobSpan, codes: &[i32]) -> Gate {
     }
 }
 
-/// A requeue needs a node to keep the job off, else it may meet the same fault again.
+/// A requeue needs a node to keep the job off, else it may meet the same fault again. Trouble between nodes has none.
 pub(super) fn culprit_named(verdict: &Verdict) -> Gate {
     match verdict.culprits.first() {
         Some(culprit) => gate("culprit", true, format!("{} is to blame and will be avoided", culprit.node)),
+        None if verdict.class == CauseClass::Network => {
+            gate("culprit", true, "the network between the nodes is to blame: there is no node to avoid")
+        }
         None => gate("culprit", false, "nobody can be named to keep the job away from"),
     }
 }

@@ -87,8 +87,8 @@ impl Default for JobLimits {
 pub const DEFAULT_POLICY: &str = include_str!("../../../../etc/policy.toml");
 
 impl Default for Policy {
-    /// Monitor mode; confirmed hardware and system faults would drain and requeue, probable ones and network trouble
-    /// would requeue, the rest is noted.
+    /// Monitor mode; confirmed hardware and system faults would drain and requeue, network trouble would requeue, the rest
+    /// is noted.
     fn default() -> Self {
         Self { version: 1, mode: Modes::default(), job: JobLimits::default(), rules: rule::defaults() }
     }

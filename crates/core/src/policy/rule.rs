@@ -110,9 +110,7 @@ pub(super) fn defaults() -> Vec<Rule> {
     };
     vec![
         of("hardware-confirmed", CauseClass::Hardware, Confidence::Confirmed, Intent::Drain),
-        of("hardware-probable", CauseClass::Hardware, Confidence::Probable, Intent::Note),
         of("system-confirmed", CauseClass::System, Confidence::Confirmed, Intent::Drain),
-        of("system-probable", CauseClass::System, Confidence::Probable, Intent::Note),
         of("network-probable", CauseClass::Network, Confidence::Probable, Intent::Note),
         rest,
     ]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use crate::attribute::claim::{Claim, Rule, Tier};
 use crate::attribute::faults::Faults;
 use crate::attribute::scene::{Scene, TOGETHER};
-use crate::attribute::{Evidence, Fault, NicReading, OutputEvent};
-use crate::{Advice, CauseClass, Code, Confidence, Event, Provenance, Resource, Stamp};
+use crate::attribute::{Evidence, Fault, NicReading, NodeEvidence, OutputEvent};
+use crate::{Advice, CauseClass, Code, Confidence, Event, Provenance, Resource, Role, Stamp};
 
 /// Two or more nodes lost a link at the same moment: what they share is a switch, and no node is to blame.
 pub(super) const GROUP_LOST_LINKS: Rule =
@@ -29,15 +29,23 @@ const AT_ONCE: i64 = 5_000_000;
 /// to none: the InfiniBand specification allows one bit error in 10^12.
 const MANY_SYMBOL_ERRORS: u64 = 100;
 
-/// One port's time without a link.
+/// A link that was well again for so long before the first symptom did no harm, microseconds.
+const LONG_WELL: i64 = 60_000_000;
+
+/// Where the log does not say when a link came back, it can have hurt for so long, microseconds.
+const UNTOLD: i64 = 120_000_000;
+
+/// One port's times without a link.
 #[derive(Debug, Clone)]
 struct Outage {
     node: usize,
     nic: Resource,
-    /// When it went down first; `None`: only the port's own counter tells.
+    /// When it went down, in order; empty: only the port's own counter tells.
+    downs: Vec<Stamp>,
+    /// When it came back, in order.
+    ups: Vec<Stamp>,
+    /// The time of [`Self::downs`] that matters.
     at: Option<Stamp>,
-    /// How often.
-    downs: usize,
     /// It is down at the end of the run.
     still_down: bool,
     /// Kernel and port agree.
@@ -52,31 +60,76 @@ fn is_link_down(event: &Event) -> bool {
         && (code.ends_with("link_down") || code.ends_with("port_down") || code.ends_with("cable_unplugged"))
 }
 
+/// Whether the event is a link that comes up.
+fn is_link_up(event: &Event) -> bool {
+    let up = event.code.as_str().ends_with("link_up");
+    up && event.role == Role::Recovery && !event.text.contains(" INIT") && !event.text.contains(" ARMED")
+}
+
 fn outages(scene: &Scene<'_>) -> Vec<Outage> {
     (0..scene.evidence.nodes.len()).flat_map(|node| outages_of(scene, node)).collect()
 }
 
 fn outages_of(scene: &Scene<'_>, node: usize) -> Vec<Outage> {
+    let Some(what) = scene.evidence.nodes.get(node) else { return Vec::new() };
     let mut by_nic: BTreeMap<Resource, Outage> = BTreeMap::new();
-    let events = scene.events(node).filter(|(at, event)| {
-        is_link_down(event) && scene.is_within_run(*at) && scene.is_of_this_boot(node, event)
-    });
-    for (at, event) in events {
-        let outage = by_nic.entry(event.resource.clone()).or_insert_with(|| Outage {
-            node,
-            nic: event.resource.clone(),
-            at: Some(at),
-            downs: 0,
-            still_down: false,
-            agreed: false,
-            evidence: vec![scene.cite(at, event)],
-        });
-        outage.downs += 1;
+    let of_the_run = |(at, event): &(Stamp, &Event)| {
+        scene.is_within_run(*at) && scene.is_of_this_boot(node, event) && carries_the_job(what, event)
+    };
+    for (at, event) in scene.events(node).filter(of_the_run) {
+        if is_link_down(event) {
+            let outage = by_nic.entry(event.resource.clone()).or_insert_with(|| Outage {
+                evidence: vec![scene.cite(at, event)],
+                ..Outage::of(node, event.resource.clone())
+            });
+            outage.downs.push(at);
+        } else if is_link_up(event)
+            && let Some(outage) = by_nic.get_mut(&event.resource)
+        {
+            outage.ups.push(at);
+        }
     }
-    for reading in scene.evidence.nodes.get(node).map(|node| node.nics.as_slice()).unwrap_or_default() {
+    for reading in &what.nics {
         add_reading(scene, node, reading, &mut by_nic);
     }
     by_nic.into_values().collect()
+}
+
+/// Whether the link is one that jobs use. A node's own Ethernet flaps without any job noticing; where the compute NICs
+/// are listed, others only count when their driver is that of the fabric's cards.
+fn carries_the_job(what: &NodeEvidence, event: &Event) -> bool {
+    let listed = |name: &str| what.nics.iter().any(|nic| nic.name == name);
+    match &event.resource {
+        Resource::Nic(name) => what.nics.is_empty() || listed(name) || event.text.starts_with("mlx5_core"),
+        _ => true,
+    }
+}
+
+impl Outage {
+    const fn of(node: usize, nic: Resource) -> Self {
+        Self {
+            node,
+            nic,
+            downs: Vec::new(),
+            ups: Vec::new(),
+            at: None,
+            still_down: false,
+            agreed: false,
+            evidence: Vec::new(),
+        }
+    }
+
+    /// When it went down so that it can have caused what showed at `symptom`.
+    fn hit(&self, symptom: Stamp, latest: Stamp) -> Option<Stamp> {
+        self.downs.iter().copied().find(|down| {
+            let up = self.ups.iter().copied().find(|up| up >= down);
+            let lasted = match up {
+                Some(up) => symptom.micros_since(up) <= LONG_WELL,
+                None => self.still_down || symptom.micros_since(*down) <= UNTOLD,
+            };
+            *down <= latest && lasted && (self.still_down || symptom.micros_since(*down) <= BEFORE_SIGN)
+        })
+    }
 }
 
 fn add_reading(
@@ -94,15 +147,8 @@ fn add_reading(
             outage.evidence.push(port_evidence(scene, node, reading));
         }
     } else if !reading.is_up() && went_down && !is_down_everywhere(scene, reading) {
-        let outage = Outage {
-            node,
-            nic: nic.clone(),
-            at: None,
-            downs: 1,
-            still_down: true,
-            agreed: false,
-            evidence: vec![port_evidence(scene, node, reading)],
-        };
+        let evidence = vec![port_evidence(scene, node, reading)];
+        let outage = Outage { still_down: true, evidence, ..Outage::of(node, nic.clone()) };
         by_nic.insert(nic, outage);
     }
 }
@@ -137,28 +183,47 @@ fn port_evidence(scene: &Scene<'_>, node: usize, reading: &NicReading) -> Eviden
     }
 }
 
-/// Outages that can have ended the run.
+/// Outages that can have ended the run, in order of the time at which they hit.
 fn harmful(scene: &Scene<'_>) -> Vec<Outage> {
-    let mut all = outages(scene);
-    let Some(sign) = scene.first_sign() else { return all };
+    let Some(sign) = scene.first_sign() else { return Vec::new() };
+    if !scene.evidence.output.is_empty() && first_symptom(scene).is_none() {
+        return Vec::new();
+    }
+    let symptom = felt_at(scene).unwrap_or(sign);
     let latest = scene.first_death().map_or(sign, |death| death.at.max(sign)).plus_micros(TOGETHER);
-    all.retain(|outage| match outage.at {
-        Some(at) => at <= latest && (outage.still_down || at >= sign.plus_micros(-BEFORE_SIGN)),
-        None => outage.still_down,
+    let mut all = outages(scene);
+    all.retain_mut(|outage| {
+        outage.at = outage.hit(symptom, latest);
+        outage.at.is_some() || (outage.downs.is_empty() && outage.still_down)
     });
-    all.retain(|_| has_network_symptom(scene) || has_no_output(scene));
     all.sort_by_key(|outage| (outage.at.unwrap_or(Stamp::from_micros(i64::MAX)), outage.node));
     all
 }
 
-/// Whether the job complained of anything that a lost link makes it complain of.
-fn has_network_symptom(scene: &Scene<'_>) -> bool {
-    const PREFIXES: &[&str] = &["nccl.", "ucx.", "gloo.", "torch.store", "mpi.", "jax.", "comm."];
-    scene.output().any(|seen| PREFIXES.iter().any(|prefix| seen.code().starts_with(prefix)))
+/// What a job prints when a link fails it. A peer that closed its connection merely ended.
+const SYMPTOMS: &[&str] = &[
+    "nccl.ib_",
+    "nccl.ofi",
+    "nccl.connect",
+    "nccl.socket",
+    "nccl.watchdog_timeout",
+    "nccl.heartbeat",
+    "ucx.",
+    "gloo.",
+    "torch.store_",
+    "jax.",
+    "mpi.lost",
+];
+
+fn first_symptom<'a>(scene: &Scene<'a>) -> Option<&'a OutputEvent> {
+    scene.output().find(|seen| SYMPTOMS.iter().any(|prefix| seen.code().starts_with(prefix)))
 }
 
-fn has_no_output(scene: &Scene<'_>) -> bool {
-    scene.evidence.output.is_empty()
+/// When the job felt it first: the first such line, or the first sign of all.
+fn felt_at(scene: &Scene<'_>) -> Option<Stamp> {
+    let lines = scene.output().filter(|seen| SYMPTOMS.iter().any(|prefix| seen.code().starts_with(prefix)));
+    let written = lines.filter_map(|seen| scene.began(seen).or_else(|| scene.written(seen))).min();
+    written.into_iter().chain(scene.first_sign()).min()
 }
 
 /// Outages that began together with the first one, one node each.
@@ -200,7 +265,7 @@ fn group_lost_links(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
             few(&names)
         ),
     );
-    claim.at = group.first().and_then(|outage| outage.at);
+    claim.at = group.first().and_then(|outage| felt_after(scene, outage));
     claim.trusted = true;
     claim.evidence = group.iter().filter_map(|outage| outage.evidence.first().cloned()).collect();
     Some(claim)
@@ -222,14 +287,14 @@ fn one_node_lost_link(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let node = scene.name(first.node)?;
     let how = if first.still_down {
         "and is still down".to_owned()
-    } else if first.downs > 1 {
-        format!("{} times", first.downs)
+    } else if first.downs.len() > 1 {
+        format!("{} times", first.downs.len())
     } else {
         "and came back".to_owned()
     };
     let why = format!("{} of {node} lost its link {how}; no other node did", first.nic);
     let mut claim = Claim::new(CauseClass::Hardware, confidence(first), why);
-    claim.at = first.at.or_else(|| scene.first_sign());
+    claim.at = felt_after(scene, first);
     claim.trusted = true;
     claim.culprits = vec![(first.node, Some(first.nic.clone()))];
     claim.evidence =
@@ -237,6 +302,11 @@ fn one_node_lost_link(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     claim.evidence.extend(complaints(scene, first.node));
     claim.faults = vec![fault(scene, first, claim.why.first().cloned().unwrap_or_default())?];
     Some(claim)
+}
+
+/// When an outage took effect: not before it began, and not before anything was felt.
+fn felt_after(scene: &Scene<'_>, outage: &Outage) -> Option<Stamp> {
+    felt_at(scene).max(outage.at)
 }
 
 const fn confidence(outage: &Outage) -> Confidence {
@@ -261,7 +331,8 @@ fn fault(scene: &Scene<'_>, outage: &Outage, why: String) -> Option<Fault> {
 /// end of it.
 pub(in crate::attribute) fn lasting(scene: &Scene<'_>) -> Vec<Fault> {
     let all = outages(scene);
-    let mut dated: Vec<Outage> = all.iter().filter(|outage| outage.at.is_some()).cloned().collect();
+    let mut dated: Vec<Outage> = all.into_iter().filter(|outage| !outage.downs.is_empty()).collect();
+    dated.iter_mut().for_each(|outage| outage.at = outage.downs.last().copied());
     dated.sort_by_key(|outage| (outage.at, outage.node));
     if at_once(&dated).len() > 1 {
         return Vec::new();

@@ -78,3 +78,32 @@ fn retries_to_a_rank_that_died_before_are_no_network_trouble() {
     job.dies(9, 400.0, ExitStatus::Signal(9)).prints(421.0, retry(4, "10.0.0.3")).all_killed(426.0, 6);
     assert_eq!(attribute(&job.evidence).class, CauseClass::Unknown);
 }
+
+#[test]
+fn a_link_that_was_well_again_minutes_before_did_no_harm() {
+    let mut job = Job::running(3);
+    let up = crate::Event {
+        class: CauseClass::None,
+        ..playing(Role::Recovery, "mlx5.link_up", Resource::from("nic:mlx5_0"))
+    };
+    job.kernel(1, 200.0, down())
+        .kernel(1, 209.0, up)
+        .prints(400.0, exception(3))
+        .dies(3, 400.5, ExitStatus::Exit(1))
+        .prints(402.0, retry(4, "10.0.0.1"))
+        .all_killed(404.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, drained(&found).len()), (CauseClass::Application, 0));
+}
+
+#[test]
+fn a_link_that_no_job_uses_blames_nobody() {
+    let mut job = Job::running(3);
+    let own = crate::Event {
+        resource: Resource::from("nic:eno1"),
+        text: "igb eno1: NIC Link is Down".to_owned(),
+        ..down()
+    };
+    job.kernel(1, 398.0, own).prints(424.0, retry(4, "10.0.0.1")).all_killed(426.0, 6);
+    assert!(attribute(&job.evidence).culprits.is_empty());
+}
