@@ -4,7 +4,7 @@ use std::path::Path;
 
 use triage_core::attribute::{NodeEvidence, oom};
 use triage_core::catalog::{Catalog, Origin};
-use triage_core::classify::prefix::{Clock, Peeled, Sender, peel};
+use triage_core::classify::prefix::{Clock, LineTime, Peeled, Sender, peel};
 use triage_core::{BootId, Event, NodeName, Observation, Payload, Provenance, SourceKind, Stamp};
 
 use crate::incident::Incident;
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
             catalog,
             incident,
             node: node.node.clone(),
-            clock: Clock { boot: node.boot, utc_offset: 0, latest: output::latest(incident) },
+            clock: clock(incident, node, log),
             stamped: kernel_lines_are_stamped(log),
             events: Vec::new(),
             alike: BTreeMap::new(),
@@ -168,6 +168,29 @@ impl<'a> Reader<'a> {
         }
         self.last_sequence = Some(sequence);
     }
+}
+
+/// Logs with local times do not name their zone. The line with which the kernel greets tells it, where the boot time is
+/// known otherwise.
+fn clock(incident: &Incident, node: &NodeEvidence, log: &[u8]) -> Clock {
+    const QUARTER: i64 = 900_000_000;
+    const SLACK: i64 = 120_000_000;
+    const WIDEST: i64 = 14 * 4;
+    let clock = Clock { boot: node.boot, utc_offset: 0, latest: output::latest(incident) };
+    let greeting = log
+        .split(|b| *b == b'\n')
+        .filter_map(|line| {
+            let peeled = peel(line);
+            let local = peeled.time.filter(|time| matches!(time, LineTime::Local(_)))?;
+            peeled.text.starts_with(b"Linux version ").then(|| local.resolve(&clock))?
+        })
+        .next_back();
+    let (Some(greeting), Some(boot)) = (greeting, node.boot) else { return clock };
+    let ahead = greeting.micros_since(boot);
+    let quarters = (ahead + ahead.signum() * QUARTER / 2) / QUARTER;
+    let fits = (ahead - quarters * QUARTER).saturating_abs() <= SLACK && quarters.saturating_abs() <= WIDEST;
+    let offset = if fits { quarters * QUARTER / 1_000_000 } else { 0 };
+    Clock { utc_offset: i32::try_from(offset).unwrap_or_default(), ..clock }
 }
 
 /// Senders whose lines in a system log are as good as the kernel's: parts of the system that jobs do not run.

@@ -210,3 +210,17 @@ fn flight_recorder_dumps_name_the_rank_that_did_not_come() {
     assert_eq!((report.class.as_str(), report.culprits.len()), ("unknown", 0));
     assert!(report.story.iter().any(|line| line.contains("rank 5 on c2")), "{:?}", report.story);
 }
+
+#[test]
+fn a_log_in_local_time_is_read_by_the_boot_it_shows() {
+    // Seven hours behind UTC; the node was booted at 08:00:00 UTC on the first of May.
+    let log = format!(
+        "May  1 01:00:00 c2 kernel: Linux version 6.8.0 (builder@host)\nMay  4 05:08:20 c2 kernel: {XID}\n"
+    );
+    let report = lost_gpu().kernel_as(1, &log).diagnose();
+    assert_eq!(blamed(&report), [format!("c2 gpu:{}", gpu(2))]);
+    assert!(
+        report.evidence.iter().any(|e| e.time.as_deref() == Some("2026-05-04T12:08:20.000000Z")),
+        "{report:?}"
+    );
+}
