@@ -142,6 +142,13 @@ impl<'a> Scene<'a> {
         self.deaths.iter().find(|death| !(outside && death.is_by_kill())).copied()
     }
 
+    /// Whether nothing was heard of trouble until the run was ended from outside: no death, no time-out.
+    pub(super) fn is_silent_until_taken_down(&self) -> bool {
+        self.taken_down.is_some()
+            && self.first_death().is_none()
+            && !self.output().any(|seen| is_timeout(seen.code()))
+    }
+
     /// The first sign that something was wrong: a death, or the start of an operation that then timed out.
     pub(super) fn first_sign(&self) -> Option<Stamp> {
         let stalls = self.output().filter(|seen| is_timeout(seen.code())).filter_map(|seen| self.began(seen));

@@ -83,7 +83,10 @@ pub(super) fn explains(scene: &Scene<'_>, blamed: &Blamed) -> bool {
     let first_death = scene.first_death();
     let latest = sign.plus_micros(LATE_WORD);
     let latest = first_death.map_or(latest, |death| latest.min(death.at.plus_micros(TOGETHER)));
-    let in_time = fault.at >= sign.plus_micros(-BEFORE_SIGN) && fault.at <= latest;
+    let early = sign.plus_micros(-BEFORE_SIGN);
+    // A run of which nothing is heard until somebody ends it may have stood still since the fault.
+    let stood_still = scene.is_silent_until_taken_down() && fault.advice.wants_node_out();
+    let in_time = (fault.at >= early || stood_still) && fault.at <= latest;
     (in_time && scene.is_within_run(fault.at)) || was_there(scene, blamed)
 }
 

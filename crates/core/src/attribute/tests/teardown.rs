@@ -45,3 +45,11 @@ fn an_error_long_before_the_cancel_is_the_cause() {
         .all_killed(990.0, 15);
     assert_eq!(attribute(&job.evidence).class, CauseClass::Application);
 }
+
+#[test]
+fn a_run_that_stood_still_for_hours_before_its_time_limit_did_so_since_its_gpu_broke() {
+    let mut job = Job::running(2);
+    job.evidence.run.end = Some(at(20_000.0));
+    job.state("TIMEOUT").kernel(0, 500.0, broken("xid.119", gpu(0))).all_killed(19_990.0, 15);
+    assert_eq!(attribute(&job.evidence).culprits, culprit("n1", "gpu:0000:10:00.0"));
+}
