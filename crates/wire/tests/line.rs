@@ -116,6 +116,14 @@ fn the_checksum_is_the_one_that_other_tools_know() {
 }
 
 #[test]
+fn the_line_in_the_documentation_is_a_record() {
+    let text = include_str!("../../../docs/spank.md");
+    let line = text.lines().find(|line| line.starts_with(r#"{"v":1"#)).unwrap();
+    let record = decode_line(line.as_bytes()).unwrap();
+    assert_eq!(encode(&record).trim_end(), line);
+}
+
+#[test]
 fn a_run_has_a_file_of_its_own() {
     assert_eq!(spool_file_name(4711, 2), "4711.2.jsonl");
 }
