@@ -44,7 +44,7 @@ pub struct Probe<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeFailure {
     /// It did not answer in time, and was killed or left behind.
-    #[error("no answer within {} ms{}", deadline.as_millis(), place(stuck))]
+    #[error("no answer within {} ms{}", deadline.as_millis(), place(stuck.state, stuck.wchan.as_deref(), doing(stuck.comm.as_deref())))]
     Hung {
         /// How long it had.
         deadline: Duration,
@@ -52,7 +52,7 @@ pub enum ProbeFailure {
         stuck: Stuck,
     },
     /// An earlier one is still there; no second one is started.
-    #[error("an earlier probe (pid {pid}) still hangs{}", at.as_ref().map(|at| format!(" in {at}")).unwrap_or_default())]
+    #[error("an earlier probe (pid {pid}) still hangs{}", place(None, at.as_deref(), doing.as_deref()))]
     StillHung {
         /// Its process id.
         pid: u32,
@@ -60,6 +60,8 @@ pub enum ProbeFailure {
         start: u64,
         /// The kernel function it sleeps in.
         at: Option<String>,
+        /// What it was about to do when it hung: `nvml gpu 3`.
+        doing: Option<String>,
     },
     /// It died: inside a damaged library, for instance.
     #[error("the probe was ended by signal {0}")]
@@ -72,12 +74,21 @@ pub enum ProbeFailure {
     Failed(String),
 }
 
-fn place(stuck: &Stuck) -> String {
-    match (&stuck.wchan, stuck.state) {
-        (Some(wchan), Some(state)) => format!(" (state {state}, in {wchan})"),
-        (None, Some(state)) => format!(" (state {state})"),
-        _ => String::new(),
-    }
+/// What is known of where it hangs, in parentheses; empty when nothing is.
+fn place(state: Option<char>, wchan: Option<&str>, doing: Option<&str>) -> String {
+    let parts = [
+        doing.map(|doing| format!("at {doing}")),
+        state.map(|state| format!("state {state}")),
+        wchan.map(|wchan| format!("in {wchan}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+/// What the probe was about to do: it renames itself before each step. Before the first it has its program's name,
+/// which says nothing.
+fn doing(comm: Option<&str>) -> Option<&str> {
+    comm.filter(|comm| comm.starts_with("nvml "))
 }
 
 impl ProbeFailure {
@@ -109,7 +120,9 @@ impl Probe<'_> {
         command.pid_file = Some(self.pid_file.clone());
         match self.runner.run(&command) {
             Ok(finished) => answer(&finished),
-            Err(RunError::Deadline { deadline, stuck, .. }) => Err(ProbeFailure::Hung { deadline, stuck }),
+            Err(RunError::Deadline { deadline, stuck, .. }) => {
+                Err(ProbeFailure::Hung { deadline, stuck: *stuck })
+            }
             Err(error) => Err(ProbeFailure::Failed(error.to_string())),
         }
     }
@@ -136,7 +149,11 @@ impl Probe<'_> {
         if stat.is_none() {
             let _ = fs::remove_file(&self.pid_file);
         }
-        stat.map(|_| ProbeFailure::StillHung { pid, start, at: self.root.wchan(pid) })
+        stat.map(|_| {
+            let comm = self.root.comm(pid);
+            let doing = doing(comm.as_deref()).map(str::to_owned);
+            ProbeFailure::StillHung { pid, start, at: self.root.wchan(pid), doing }
+        })
     }
 }
 

@@ -10,10 +10,14 @@ use crate::testkit::{FakeClock, Scripted, answered, failed};
 const OK: &str = r#"{"state":"ok","gpus":[{"index":0,"lost":true}]}"#;
 
 fn run(runner: &dyn Runner, pid_file: PathBuf) -> Result<NvmlReading, ProbeFailure> {
+    run_under(&Root::default(), runner, pid_file)
+}
+
+fn run_under(root: &Root, runner: &dyn Runner, pid_file: PathBuf) -> Result<NvmlReading, ProbeFailure> {
     let probe = Probe {
         runner,
         clock: &FakeClock::at(Stamp::from_secs(1_800_000_000)),
-        root: &Root::default(),
+        root,
         program: "/x/triage-probe".into(),
         library: "libnvidia-ml.so.1".into(),
         scenario: Some("/s.toml".into()),
@@ -73,12 +77,19 @@ fn a_library_that_crashes_it_is_a_failure_with_its_signal() {
 
 #[test]
 fn a_hang_is_told_with_the_place_where_it_happened() {
-    let stuck = Stuck { pid: 7, state: Some('D'), wchan: Some("os_acquire_mutex".into()), left_behind: true };
+    let stuck = Stuck {
+        pid: 7,
+        state: Some('D'),
+        wchan: Some("os_acquire_mutex".into()),
+        comm: Some("nvml gpu 3".into()),
+        left_behind: true,
+    };
     let deadline = Duration::from_secs(1);
-    let hang = RunError::Deadline { program: "/x".into(), deadline, stuck, stdout: Vec::new() };
+    let hang =
+        RunError::Deadline { program: "/x".into(), deadline, stuck: Box::new(stuck), stdout: Vec::new() };
     let failure = run(&Scripted::in_order([Err(hang)]), nowhere()).unwrap_err();
     assert!(failure.hung());
-    assert_eq!(failure.to_string(), "no answer within 1000 ms (state D, in os_acquire_mutex)");
+    assert_eq!(failure.to_string(), "no answer within 1000 ms (at nvml gpu 3, state D, in os_acquire_mutex)");
 }
 
 #[test]
@@ -91,6 +102,28 @@ fn no_second_probe_is_started_beside_one_that_hangs() {
     let failure = run(&runner, file.clone()).unwrap_err();
     assert!(matches!(failure, ProbeFailure::StillHung { .. }) && failure.hung());
     assert!(runner.asked().is_empty() && file.exists());
+}
+
+#[test]
+fn an_earlier_hang_still_names_the_gpu_it_was_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let proc = folder.path().join("proc/7");
+    fs::create_dir_all(&proc).unwrap();
+    let stat =
+        "7 (nvml gpu 3) D 1 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 777 4096 1 18446744073709551615\n";
+    for (name, text) in [("stat", stat), ("wchan", "os_acquire_mutex"), ("comm", "nvml gpu 3\n")] {
+        fs::write(proc.join(name), text).unwrap();
+    }
+    let file = folder.path().join("probe.pid");
+    fs::write(&file, "7 777\n").unwrap();
+    let root = Root::new(folder.path());
+    let again = || run_under(&root, &Scripted::in_order([]), file.clone()).unwrap_err();
+    assert_eq!(
+        again().to_string(),
+        "an earlier probe (pid 7) still hangs (at nvml gpu 3, in os_acquire_mutex)"
+    );
+    fs::write(proc.join("comm"), "triage-probe\n").unwrap();
+    assert_eq!(again().to_string(), "an earlier probe (pid 7) still hangs (in os_acquire_mutex)");
 }
 
 #[test]

@@ -64,6 +64,15 @@ impl Root {
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'));
         (!matches!(name, "" | "0") && plain).then(|| name.to_owned())
     }
+
+    /// The name of a process (`/proc/<pid>/comm`), which it may have given itself; `None` when it is gone or the name is
+    /// not of printable ASCII.
+    pub fn comm(&self, pid: u32) -> Option<String> {
+        let text = fs::read_to_string(self.at(format!("proc/{pid}/comm"))).ok()?;
+        let name = text.strip_suffix('\n').unwrap_or(&text);
+        let plain = !name.is_empty() && name.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+        plain.then(|| name.to_owned())
+    }
 }
 
 #[cfg(test)]

@@ -44,6 +44,21 @@ fn a_wchan_that_is_no_name_is_none() {
 }
 
 #[test]
+fn a_process_name_that_could_disturb_a_log_line_is_none() {
+    let (_dir, root) = tree(&[
+        ("proc/1/comm", "nvml gpu 3\n"),
+        ("proc/2/comm", "\n"),
+        ("proc/3/comm", "a\nb\n"),
+        ("proc/4/comm", "a\x1b[31m\n"),
+        ("proc/6/comm", "caf\u{e9}\n"),
+    ]);
+    assert_eq!(root.comm(1).as_deref(), Some("nvml gpu 3"));
+    for pid in 2..=6 {
+        assert_eq!(root.comm(pid), None, "{pid}");
+    }
+}
+
+#[test]
 fn a_broken_proc_is_an_error_and_no_zero() {
     let (_dir, root) = tree(&[("proc/stat", "cpu 1 2 3\nbtime x\n")]);
     assert!(root.boot_time().is_err());

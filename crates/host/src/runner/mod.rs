@@ -120,7 +120,7 @@ pub enum RunError {
         /// The deadline it had.
         deadline: Duration,
         /// Where it was stuck.
-        stuck: Stuck,
+        stuck: Box<Stuck>,
         /// What it had written by then, up to the cap.
         stdout: Vec<u8>,
     },
@@ -135,6 +135,8 @@ pub struct Stuck {
     pub state: Option<char>,
     /// The kernel function it slept in.
     pub wchan: Option<String>,
+    /// The name it had given itself (`/proc/<pid>/comm`): what `triage-probe` was about to do.
+    pub comm: Option<String>,
     /// It was still there after SIGKILL, and was left behind.
     pub left_behind: bool,
 }

@@ -46,7 +46,7 @@ impl Runner for SystemRunner {
         Err(RunError::Deadline {
             program: command.program.clone(),
             deadline: command.deadline,
-            stuck,
+            stuck: Box::new(stuck),
             stdout,
         })
     }
@@ -138,10 +138,11 @@ impl<'a> Running<'a> {
         let pid = self.pid.as_raw().unsigned_abs();
         let state = root.process(pid).map(|stat| stat.state);
         let wchan = root.wchan(pid);
+        let comm = root.comm(pid);
         let _ = killpg(self.pid, Signal::SIGKILL);
         let left_behind = !self.wait_until(Instant::now() + DYING);
         let _ = waitpid(self.pid, Some(WaitPidFlag::WNOHANG));
-        Stuck { pid, state, wchan, left_behind }
+        Stuck { pid, state, wchan, comm, left_behind }
     }
 
     /// `pid start-ticks`, by rename, so that a reader never sees half of it.

@@ -118,6 +118,7 @@ fn a_child_that_ignores_signals_is_killed_at_its_deadline_with_what_it_had_said(
     let RunError::Deadline { stuck, stdout, deadline, .. } = error else { panic!("{error}") };
     assert_eq!((text(&stdout), deadline), ("begun\n".into(), SHORT));
     assert!(!stuck.left_behind && stuck.state.is_some());
+    assert_eq!(stuck.comm.as_deref(), Some("sh"), "read before the kill");
     eventually("the child is still there", || !alive(stuck.pid));
 }
 
@@ -220,8 +221,14 @@ fn what_went_wrong_says_what_to_do() {
         not_found.to_string(),
         "/x/scontrol: no such program: install it, or correct its path in triage.toml"
     );
-    let stuck = Stuck { pid: 7, state: Some('D'), wchan: Some("nv_lock".into()), left_behind: true };
-    let deadline = RunError::Deadline { program: "/x/p".into(), deadline: SHORT, stuck, stdout: Vec::new() };
+    let stuck =
+        Stuck { pid: 7, state: Some('D'), wchan: Some("nv_lock".into()), comm: None, left_behind: true };
+    let deadline = RunError::Deadline {
+        program: "/x/p".into(),
+        deadline: SHORT,
+        stuck: Box::new(stuck),
+        stdout: Vec::new(),
+    };
     assert_eq!(
         deadline.to_string(),
         "/x/p: no answer within 300 ms (pid 7, state D, in nv_lock, survived SIGKILL)"
