@@ -153,6 +153,46 @@ fn a_comment_that_poses_as_extra_is_not_taken_for_json() {
     assert!(serde_json::from_str::<serde_json::Value>(&node.extra).is_err(), "{}", node.extra);
 }
 
+const JOBS: &str = include_str!("fixtures/22.05-jobs.txt");
+const NODES: &str = include_str!("fixtures/22.05-nodes.txt");
+
+#[test]
+fn whole_jobs_as_slurm_prints_them() {
+    let imitates = job(JOBS, 1).unwrap_err();
+    assert!(matches!(imitates, RecordError::Contradiction { what: "Requeue", .. }), "{imitates}");
+
+    let array = job(JOBS, 2).unwrap();
+    assert_eq!(array.fields["JobName"], "NodeList=evil");
+    assert!(array.nodes.is_empty(), "a name that is a field is still a name: {:?}", array.nodes);
+    assert_eq!((array.state.as_str(), array.requeue), ("PENDING", true));
+
+    let leader = job(JOBS, 3).unwrap();
+    let other = job(JOBS, 4).unwrap();
+    assert_eq!((leader.het, other.het), (Some(3), Some(3)));
+    for job in [&leader, &other] {
+        assert!(job.batch && job.requeue && job.array.is_none() && !job.completing);
+        assert!(job.excluded.is_empty() && job.nodes.is_empty());
+        assert_eq!((job.state.as_str(), job.restarts), ("PENDING", 0));
+        assert_eq!(job.fields["Command"], "/jobs/j.sh");
+    }
+    assert!(job(JOBS, 5).is_err());
+}
+
+#[test]
+fn whole_nodes_as_slurm_prints_them() {
+    let nodes = nodes(NODES);
+    let [first, second] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((first.state.as_slice(), first.reason.as_str()), (["IDLE".to_owned()].as_slice(), ""));
+    assert_eq!(first.extra, "");
+    assert_eq!(second.state, ["IDLE", "DRAIN"]);
+    assert!(!second.reason.starts_with("slurm-triage"), "{}", second.reason);
+    assert!(
+        serde_json::from_str::<serde::de::IgnoredAny>(&second.extra).is_err(),
+        "which Extra is Slurm's cannot be told, so none is written over: {}",
+        second.extra
+    );
+}
+
 proptest! {
     #[test]
     fn any_answer_is_answered(answer in "(\\PC|\n|=| (Extra|JobId|State|NodeName)=){0,120}") {
