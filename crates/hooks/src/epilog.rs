@@ -38,8 +38,10 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
         look: &mut |ctx, loaded| {
             let mut look = Look::default();
             look.kernel_log(ctx, loaded);
-            // A job that went well has shown that its GPUs work; the sweep can wait for the health check.
-            if failed {
+            // A job that went well has shown that its GPUs work; the sweep can wait for the health check. So it can
+            // where enough is known: a lost GPU often takes NVML with it, and the batch host waits only
+            // a moment for the word of its peers.
+            if failed && !look.condemns(ctx, loaded) {
                 look.probe(ctx);
             }
             look

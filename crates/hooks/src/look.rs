@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use triage_core::catalog::Origin;
 use triage_core::reading::NvmlReading;
-use triage_core::{Observation, Payload, Provenance, SourceKind, Stamp};
+use triage_core::{CauseClass, Confidence, Observation, Payload, Provenance, SourceKind, Stamp};
 use triage_host::config::NvmlEnabled;
 use triage_host::kernel_log::{self, KernelLog, KernelRead, Limits};
 use triage_host::probe::{Probe, ProbeFailure};
@@ -49,6 +49,21 @@ impl Look {
             }
         };
         self.report(ctx, kind, stream, begun, seen);
+    }
+
+    /// Whether the node is condemned already, by an open case or by what was seen just now: a confirmed hardware fault
+    /// that calls for taking it out, so that no other source need be asked.
+    pub fn condemns(&self, ctx: &Ctx<'_>, loaded: &Loaded) -> bool {
+        let known = loaded.cases.iter().any(|case| {
+            let claim = (case.provenance, case.class, case.confidence);
+            case.is_open() && claim == CERTAIN && case.advice.wants_node_out()
+        });
+        let seen = || self.observations.iter().filter_map(|observation| ctx.catalog().classify(observation));
+        known
+            || seen().any(|event| {
+                let claim = (event.provenance, event.class, event.confidence);
+                claim == CERTAIN && event.advice.wants_node_out()
+            })
     }
 
     fn take(&mut self, ctx: &Ctx<'_>, read: &KernelRead) {
@@ -188,6 +203,10 @@ impl Look {
         self.reading = Some(Reading { at, boot: ctx.boot.clone(), synthetic: false, reading });
     }
 }
+
+/// What leaves no question for another source.
+const CERTAIN: (Provenance, CauseClass, Confidence) =
+    (Provenance::Trusted, CauseClass::Hardware, Confidence::Confirmed);
 
 /// Kept back for what follows the probe in the same pass: judging, recording, acting.
 const AFTER_PROBE: Duration = Duration::from_secs(4);

@@ -46,12 +46,15 @@ fn an_epilog_ends_at_its_deadline_when_nvml_hangs_under_its_own_probe() {
     let cluster = shared::lend_suite();
     cluster.configure("deadlines", "epilog_ms", "6000");
     cluster.hang_nvml("n1");
-    // The job's own fault is known from the kernel's log, whatever NVML says.
     let id = drill::running(&cluster, &["--gres=gpu:8"]);
-    cluster.kernel_line("n1", &drill::xid_79(3));
     drill::end(&cluster, &id);
-    assert_eq!(drill::again(&cluster, &id).get("NodeList"), "n2");
-    drill::wait_our_drain(&cluster, "n1");
+    assert!(cluster.wait_done(&id).is("FAILED"));
     let hung = "SELECT count(*) FROM events WHERE code = 'triage.source_hung'";
     assert_eq!(cluster.ledger_value("n1", hung), "1");
+    assert_eq!(
+        cluster.ledger_value("n1", "SELECT ended_with FROM v_jobs"),
+        "exit 1",
+        "the pass was finished"
+    );
+    assert!(!drill::is_out(&cluster, "n1"));
 }

@@ -80,3 +80,30 @@ fn lose_n2_with_extra(cluster: &Cluster, extra: &str) -> (String, String) {
         .wait_for("n2's epilog has ended", || cluster.job(&id).filter(|job| !job.is("COMPLETING")).map(drop));
     (id, cluster.node("n2").get("Extra").to_owned())
 }
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_second_node_whose_nvml_hangs_is_heard_in_time() {
+    // A GPU that is lost often takes NVML with it, and the batch host waits only a moment for its peers.
+    let cluster = shared::lend_suite();
+    let id = drill::running(&cluster, &["--nodes=2", "--gres=gpu:8"]);
+    cluster.kernel_line("n2", &drill::xid_79(3));
+    cluster.hang_nvml("n2");
+    drill::end(&cluster, &id);
+    assert_moved_off_n2(&drill::again(&cluster, &id));
+    drill::wait_our_drain(&cluster, "n2");
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_second_node_that_was_drained_under_its_job_is_heard_when_the_job_ends() {
+    let cluster = shared::lend_suite();
+    let id = drill::running(&cluster, &["--nodes=2", "--gres=gpu:8"]);
+    cluster.kernel_line("n2", &drill::xid_79(3));
+    assert!(cluster.health_check("n2").ok());
+    drill::wait_our_drain(&cluster, "n2");
+    assert!(cluster.job(&id).expect("the job is known").is("RUNNING"));
+    cluster.hang_nvml("n2");
+    drill::end(&cluster, &id);
+    assert_moved_off_n2(&drill::again(&cluster, &id));
+}
