@@ -224,3 +224,18 @@ fn a_log_in_local_time_is_read_by_the_boot_it_shows() {
         "{report:?}"
     );
 }
+
+#[test]
+fn a_line_behind_an_unfinished_progress_bar_keeps_its_rank_and_time() {
+    let bar = " 15%|#5        | 151/1000 [04:16<24:03,  1.70s/it, v_num=0, loss=1.6]";
+    let waiting: String =
+        (0..8).filter(|rank| *rank != 5).map(|rank| bar.to_owned() + &timed_out(rank, 1100.2, 600)).collect();
+    let mut folder = Folder::new(2);
+    let report = folder.output(&waiting).all_signalled(1102.0, 6).diagnose();
+    assert!(
+        report.story.iter().any(|line| line.contains("7 ranks waited for rank 5 on c2")),
+        "{:?}",
+        report.story
+    );
+    assert!(report.evidence.iter().all(|e| !e.text.contains("151/1000")), "{:?}", report.evidence);
+}

@@ -68,13 +68,33 @@ pub(super) fn weigh(scene: &Scene<'_>) -> Faults {
 fn weigh_node(scene: &Scene<'_>, node: usize, faults: &mut Faults) {
     let readings = states::of_node(scene, node);
     let mut parts: BTreeMap<Resource, Vec<(Stamp, &Event)>> = BTreeMap::new();
+    let mut aside: Vec<(Stamp, &Event, String)> = Vec::new();
     for (at, event) in scene.events(node).chain(readings.iter().map(|event| (event.at, event))) {
         match why_not(scene, node, at, event) {
-            Some(why) => faults.discounted.push(discount(scene, at, event, why)),
+            Some(why) => aside.push((at, event, why)),
             None => parts.entry(event.resource.clone()).or_default().push((at, event)),
         }
     }
+    let follows = |at: Stamp, event: &Event| {
+        let said = parts.get(&event.resource).map(Vec::as_slice).unwrap_or_default();
+        event.role == Role::Symptom
+            && said.iter().any(|(root, other)| is_root(other) && is_echo_of(*root, at))
+    };
+    aside.retain(|(at, event, _)| !follows(*at, event));
+    faults.discounted.extend(aside.into_iter().map(|(at, event, why)| discount(scene, at, event, why)));
     faults.list.extend(parts.into_iter().filter_map(|(resource, said)| blame(scene, node, resource, &said)));
+}
+
+/// Whether an event may be blamed on its node.
+fn is_root(event: &Event) -> bool {
+    matches!(event.role, Role::Root | Role::Either)
+        && matches!(event.class, CauseClass::Hardware | CauseClass::System)
+}
+
+/// What a part throws off within two minutes of its own fault is part of that story, and needs no excuse.
+const fn is_echo_of(fault: Stamp, at: Stamp) -> bool {
+    let after = at.micros_since(fault);
+    after >= -TOGETHER && after <= 120_000_000
 }
 
 /// Why an event does not count against its node; `None` when it does, or when it never would.
@@ -120,7 +140,7 @@ fn repaired_before(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> 
 }
 
 fn as_symptom(scene: &Scene<'_>, node: usize, at: Stamp) -> String {
-    match scene.deaths.iter().find(|death| death.at <= at.plus_micros(TOGETHER)) {
+    match scene.deaths.iter().find(|death| death.at <= at.plus_micros(TOGETHER / 3)) {
         Some(death) if death.node == node => {
             format!("thrown off while the job was taken down: task {} had ended before", death.task)
         }
@@ -167,13 +187,7 @@ fn asks_for_recovery(scene: &Scene<'_>, node: usize, event: &Event) -> bool {
 
 /// The fault of one part, when something that may be blamed is among what was said of it.
 fn blame(scene: &Scene<'_>, node: usize, resource: Resource, said: &[(Stamp, &Event)]) -> Option<Blamed> {
-    let roots: Vec<&(Stamp, &Event)> = said
-        .iter()
-        .filter(|(_, event)| {
-            matches!(event.role, Role::Root | Role::Either)
-                && matches!(event.class, CauseClass::Hardware | CauseClass::System)
-        })
-        .collect();
+    let roots: Vec<&(Stamp, &Event)> = said.iter().filter(|(_, event)| is_root(event)).collect();
     let lead =
         roots.iter().max_by_key(|(at, event)| (event.advice, event.confidence, std::cmp::Reverse(*at)))?;
     let confirmations = said.iter().filter(|(_, event)| event.role == Role::Confirmation);

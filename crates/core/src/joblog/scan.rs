@@ -118,7 +118,7 @@ impl<'c> Scanner<'c> {
     fn line(&mut self, piece: &[u8], start: usize, end: usize, candidate: bool, offset: u64) {
         let whole = &piece[start..end];
         let whole = prefix::without_escapes(whole.get(..LINE_CAP).unwrap_or(whole));
-        let peeled = prefix::peel(&whole);
+        let peeled = prefix::peel(after_bar(&whole));
         if let Some(at) = peeled.at(&self.hints.calendar) {
             self.last_stamp = Some(at);
             self.findings.dated(at);
@@ -274,7 +274,23 @@ fn look_back(before: &[u8], calendar: &Calendar) -> Option<Stamp> {
 /// What one line of a job's output means, prefixes and all; `None` for a line without meaning.
 pub fn read_line(catalog: &Catalog, line: &[u8]) -> Option<Meaning> {
     let line: Cow<'_, [u8]> = prefix::without_escapes(line.get(..LINE_CAP).unwrap_or(line));
-    read(catalog, &prefix::peel(&line), false)
+    read(catalog, &prefix::peel(after_bar(&line)), false)
+}
+
+/// What follows a progress bar that did not end its line: `... 1.70s/it, loss=1.6][rank3]: ...`.
+fn after_bar(line: &[u8]) -> &[u8] {
+    const RATES: [&[u8]; 2] = [b"it/s", b"s/it"];
+    /// What a bar shows behind its rate.
+    const TAIL: usize = 200;
+    let rate = (0..line.len().saturating_sub(4))
+        .rev()
+        .find(|at| RATES.iter().any(|rate| line[*at..].starts_with(rate)));
+    let Some(rate) = rate else { return line };
+    let end = line[rate..].iter().take(TAIL).position(|b| *b == b']').map(|at| rate + at + 1);
+    match end.map(|end| &line[end..]) {
+        Some(rest) if !rest.trim_ascii().is_empty() => rest,
+        _ => line,
+    }
 }
 
 /// An exception that no family knows by name is one all the same when a traceback ends with it.

@@ -165,17 +165,20 @@ fn logged<'a>(scene: &Scene<'a>) -> Vec<Candidate<'a>> {
             class: event.class,
             code: event.code.as_str(),
             node: Some(node),
-            rank: None,
+            rank: pid_of(event).and_then(|pid| scene.places.task_of_pid(node, pid)),
             evidence: scene.cite(at, event),
         })
         .collect()
 }
 
+fn pid_of(event: &Event) -> Option<u32> {
+    event.fields.get("pid")?.parse().ok()
+}
+
 /// Whether the kernel speaks of a process of this job. Children of tasks and ranks of launchers have process ids that
 /// nobody recorded; for them it must be a GPU of the job, or the moment at which its node's tasks ended.
 fn is_of_the_job(scene: &Scene<'_>, at: Stamp, node: usize, event: &Event) -> bool {
-    let pid = event.fields.get("pid").and_then(|pid| pid.parse().ok());
-    if pid.is_some_and(|pid| scene.places.task_of_pid(node, pid).is_some()) {
+    if pid_of(event).is_some_and(|pid| scene.places.task_of_pid(node, pid).is_some()) {
         return true;
     }
     if is_gpu(&event.resource) {
@@ -354,6 +357,6 @@ fn whole_node(scene: &Scene<'_>, code: &str, node: usize) -> bool {
 
 /// A line that fits into a story.
 fn headline(text: &str) -> &str {
-    let end = text.char_indices().nth(160).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(110).map_or(text.len(), |(at, _)| at);
     &text[..end]
 }
