@@ -1,4 +1,5 @@
 //! The command line of a hook. slurmd gives it none; the options are for tests, drills and wrappers.
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Where the configuration is unless `--config` says otherwise.
@@ -27,20 +28,22 @@ pub enum HookArgs {
 ///
 /// # Errors
 /// An argument that is not known, in words.
-pub fn parse(program: &str, args: impl IntoIterator<Item = String>) -> Result<HookArgs, String> {
+pub fn parse(program: &str, args: impl IntoIterator<Item = OsString>) -> Result<HookArgs, String> {
     let mut config = PathBuf::from(DEFAULT_CONFIG);
     let mut key = None;
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let mut value = |name: &str| args.next().ok_or_else(|| format!("{name} needs a value"));
-        match arg.as_str() {
-            "--config" => config = value("--config")?.into(),
-            "--finish-requeue" => key = Some(value("--finish-requeue")?),
-            "--help" | "-h" => return Ok(HookArgs::Print(help(program))),
-            "--version" | "-V" => {
+        match arg.to_str() {
+            Some("--config") => config = value("--config")?.into(),
+            Some("--finish-requeue") => {
+                key = Some(value("--finish-requeue")?.to_string_lossy().into_owned());
+            }
+            Some("--help" | "-h") => return Ok(HookArgs::Print(help(program))),
+            Some("--version" | "-V") => {
                 return Ok(HookArgs::Print(format!("{program} {}", env!("CARGO_PKG_VERSION"))));
             }
-            other => return Err(format!("unknown argument \"{other}\": try {program} --help")),
+            _ => return Err(format!("unknown argument {}: try {program} --help", arg.display())),
         }
     }
     Ok(match key {
@@ -63,7 +66,7 @@ mod tests {
     use super::*;
 
     fn parse(args: &[&str]) -> Result<HookArgs, String> {
-        super::parse("triage-prolog", args.iter().map(|arg| (*arg).to_owned()))
+        super::parse("triage-prolog", args.iter().map(OsString::from))
     }
 
     #[test]

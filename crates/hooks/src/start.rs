@@ -1,4 +1,6 @@
 //! From `main` to the pass: arguments, configuration, supervisor. Whatever goes wrong on the way, slurmd gets a 0.
+use std::io::Write;
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -26,18 +28,23 @@ pub struct Hook {
     pub pass: fn(&mut Ctx<'_>) -> u8,
 }
 
-/// Runs the hook as slurmd's child. Only a pass that says so exits with anything but 0.
+/// Runs the hook as slurmd's child. Only a pass that says so exits with anything but 0: Slurm drains the node of a
+/// prolog or epilog that exits with anything else, and a panic of ours exits with 101.
 pub fn run(hook: &Hook) -> ExitCode {
-    let asked = match args::parse(hook.program, std::env::args().skip(1)) {
+    catch_unwind(|| begin(hook)).unwrap_or(ExitCode::SUCCESS)
+}
+
+fn begin(hook: &Hook) -> ExitCode {
+    let asked = match args::parse(hook.program, std::env::args_os().skip(1)) {
         Ok(asked) => asked,
         Err(error) => {
-            eprintln!("{}: {error}", hook.program);
+            complain(&format!("{}: {error}", hook.program));
             return ExitCode::SUCCESS;
         }
     };
     match asked {
         HookArgs::Print(text) => {
-            println!("{text}");
+            let _ = writeln!(std::io::stdout(), "{text}");
             ExitCode::SUCCESS
         }
         HookArgs::Run { config } => under_supervision(hook, &config),
@@ -46,6 +53,12 @@ pub fn run(hook: &Hook) -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+/// Says it where slurmd looks. Nobody may be listening there, or the disk behind it be full: no reason to panic, which
+/// `eprintln!` would take it for.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 fn under_supervision(hook: &Hook, path: &Path) -> ExitCode {
@@ -62,7 +75,7 @@ fn under_supervision(hook: &Hook, path: &Path) -> ExitCode {
         Ended::Died => format!("{} died before it was done", hook.program),
         Ended::NotStarted => format!("{} could not start its worker", hook.program),
     };
-    eprintln!("{trouble}");
+    complain(&trouble);
     if let Some(run) = run_folder {
         overdue::leave(&run, hook.program, &trouble);
     }
