@@ -1,5 +1,7 @@
 //! `policy.toml` from disk. A file that cannot be used never widens what we do: [`Policy::default`] is monitor mode.
+use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use triage_core::policy::Policy;
@@ -17,6 +19,15 @@ pub enum PolicyError {
         path: PathBuf,
         /// The system's word.
         source: std::io::Error,
+    },
+    /// Somebody but root could have written it, and it says what root does.
+    #[error(
+        "{}: others than root can write it: chown root and chmod go-w it; every decision is only written down until then",
+        path.display()
+    )]
+    Unsafe {
+        /// The file.
+        path: PathBuf,
     },
     /// It is too large to be one.
     #[error("{}: larger than 1 MiB: this is no policy", path.display())]
@@ -70,8 +81,16 @@ pub fn load(path: &Path) -> Result<Policy, PolicyError> {
 
 fn read(path: &Path) -> Result<String, PolicyError> {
     let failed = |source| PolicyError::Read { path: path.to_owned(), source };
+    // Non-blocking, so that a FIFO in its place does not hold the hook.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
+    let meta = file.metadata().map_err(failed)?;
+    if !meta.is_file() {
+        return Err(failed(std::io::Error::from(std::io::ErrorKind::InvalidInput)));
+    }
+    if nix::unistd::geteuid().is_root() && (meta.mode() & 0o022 != 0 || meta.uid() != 0) {
+        return Err(PolicyError::Unsafe { path: path.to_owned() });
+    }
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
     let read = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
     if read as u64 > MAX_BYTES {
         return Err(PolicyError::TooLarge { path: path.to_owned() });
@@ -127,6 +146,29 @@ mod tests {
     #[test]
     fn a_missing_file_is_the_default() {
         assert_eq!(load(Path::new("/nonexistent/policy.toml")).unwrap(), Policy::default());
+    }
+
+    #[test]
+    fn what_others_can_write_never_makes_root_act() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("policy.toml");
+        std::fs::write(&path, "version = 1\n[mode]\ndefault = \"act\"\n").unwrap();
+        for (mode, safe) in [(0o600, true), (0o644, true), (0o664, false), (0o646, false)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            // Who is not root does nothing that root's file would have to be safe for.
+            let safe = safe || !nix::unistd::geteuid().is_root();
+            assert_eq!(load(&path).is_ok(), safe, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn a_policy_that_is_no_file_does_not_hold_the_hook() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("policy.toml");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        assert!(load(&fifo).is_err());
+        assert!(load(folder.path()).is_err());
     }
 
     #[test]
