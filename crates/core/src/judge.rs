@@ -1,8 +1,9 @@
 //! The verdict over a run, at its end on its batch host.
 use crate::pipeline::{Input, Trigger};
+use crate::reading::NvmlReading;
 use crate::{
-    Case, CauseClass, Confidence, Culprit, Event, EventId, ExitStatus, JobSpan, NodeName, PeerEvidence,
-    Verdict, VerdictId,
+    Case, CauseClass, Confidence, Culprit, Event, EventId, ExitStatus, JobSpan, NodeName, Payload,
+    PeerEvidence, Resource, Verdict, VerdictId,
 };
 
 /// How long before a run's first sign of death its own faults may lie. A fault hours before the end with the job
@@ -42,6 +43,45 @@ fn explains(span: &JobSpan, input: &Input<'_>, case: &Case) -> bool {
         && end.micros_since(case.last_seen) <= FAULT_TO_DEATH_S * 1_000_000
 }
 
+/// How sure it is that this case ended the run. A GPU the run did not have may still have: a CUDA start-up looks at
+/// all of them. But it is no proof, and an error of the program's own is the likelier cause.
+fn sureness(input: &Input<'_>, span: &JobSpan, case: &Case) -> Confidence {
+    if is_beside(input, span, case) { Confidence::Suspected } else { case.confidence }
+}
+
+/// Faults that reach beyond their GPU: links end on other GPUs, and with one GPU off the bus new CUDA processes can fail
+/// on the whole node (reports from the field: CUDA error 999 on every GPU of it).
+const SHARED: [&str; 2] = ["gpu.nvlink", "gpu.off_bus"];
+
+/// Whether the run is known to have had GPUs, and the case's is known to be none of them. Slurm counts GPUs by their
+/// device files, NVML by their addresses; a GPU that the run's list may mean under either number counts as the run's.
+fn is_beside(input: &Input<'_>, span: &JobSpan, case: &Case) -> bool {
+    if span.gpus.is_empty() || SHARED.contains(&case.fault.as_str()) {
+        return false;
+    }
+    let numbers: Vec<u32> = match &case.resource {
+        Resource::GpuIndex(index) => vec![*index],
+        Resource::Gpu(address) => readings(input)
+            .flat_map(|reading| &reading.gpus)
+            .filter(|gpu| gpu.pci == Some(*address))
+            .flat_map(|gpu| [Some(gpu.index), gpu.minor])
+            .flatten()
+            .collect(),
+        _ => return false,
+    };
+    !numbers.is_empty() && !numbers.iter().any(|number| span.gpus.contains(number))
+}
+
+/// The sweeps this pass knows of this boot: its own, and the one before.
+fn readings<'a>(input: &'a Input<'_>) -> impl Iterator<Item = &'a NvmlReading> {
+    let own = input.observations.iter().filter_map(|observation| match &observation.payload {
+        Payload::Nvml(reading) => Some(&**reading),
+        _ => None,
+    });
+    let last = input.last_reading.iter().filter(|(boot, _)| *boot == input.boot).map(|(_, reading)| reading);
+    own.chain(last)
+}
+
 /// Clocks of two nodes may differ, and a node may see its fault only after the job's end: two minutes of grace.
 fn peer_explains(span: &JobSpan, peer: &PeerEvidence) -> bool {
     const SKEW_S: i64 = 120;
@@ -62,7 +102,7 @@ fn build(
     let confidence = own
         .iter()
         .filter(|c| c.class == class)
-        .map(|c| c.confidence)
+        .map(|c| sureness(input, span, c))
         .chain(peers.iter().filter(|p| p.class == class).map(|p| p.confidence))
         .max()
         .unwrap_or(Confidence::Suspected);
@@ -91,7 +131,7 @@ fn build(
         cases: own.iter().map(|c| c.id.clone()).chain(peers.iter().map(|p| p.case.clone())).collect(),
         evidence: evidence(input, span, own, events),
         synthetic: own.iter().any(|c| c.synthetic) || peers.iter().any(|p| p.synthetic),
-        story: story(span, &culprits, own, peers),
+        story: story(input, span, &culprits, own, peers),
         culprits,
     }
 }
@@ -106,7 +146,18 @@ fn evidence(input: &Input<'_>, span: &JobSpan, own: &[&Case], events: &[Event]) 
     ids
 }
 
-fn story(span: &JobSpan, culprits: &[Culprit], own: &[&Case], peers: &[&PeerEvidence]) -> Vec<String> {
+fn told(input: &Input<'_>, span: &JobSpan, case: &Case) -> String {
+    let beside = if is_beside(input, span, case) { ", a GPU the job did not have" } else { "" };
+    format!("{} on {} {} ({}{beside})", case.code, case.node, case.resource, case.confidence)
+}
+
+fn story(
+    input: &Input<'_>,
+    span: &JobSpan,
+    culprits: &[Culprit],
+    own: &[&Case],
+    peers: &[&PeerEvidence],
+) -> Vec<String> {
     let how = span.exit.map_or_else(
         || "ended".to_owned(),
         |exit| match exit {
@@ -117,12 +168,7 @@ fn story(span: &JobSpan, culprits: &[Culprit], own: &[&Case], peers: &[&PeerEvid
     let mut story = vec![format!("job {} {how} on {} nodes", span.run, span.nodes.len().max(1))];
     let mut faults: Vec<(crate::Stamp, String)> = own
         .iter()
-        .map(|case| {
-            (
-                case.opened_at,
-                format!("{} on {} {} ({})", case.code, case.node, case.resource, case.confidence),
-            )
-        })
+        .map(|case| (case.opened_at, told(input, span, case)))
         .chain(peers.iter().map(|peer| {
             (peer.at, format!("{} on {} {} ({})", peer.code, peer.node, peer.resource, peer.confidence))
         }))

@@ -173,7 +173,7 @@ fn after_a_person_resumed_the_node_we_stand_down() {
     second.node_record = Asked::Answer(node_record("IDLE", ""));
     let output = step(&second);
     assert!(output.cases[0].stood_down);
-    assert_eq!(output.actions, []);
+    assert!(output.actions.iter().all(|action| action.kind() == "publish"), "{:?}", output.actions);
     let third = after(second, &output);
     assert_eq!(step(&third).actions, [], "nothing is done again for this case");
 }
@@ -250,6 +250,36 @@ fn a_job_that_died_on_a_bad_gpu_runs_again_elsewhere() {
         kinds.iter().position(|k| *k == "drain") < kinds.iter().position(|k| *k == "requeue"),
         "drain first, else the job may come back to the same node: {kinds:?}"
     );
+}
+
+#[test]
+fn a_job_is_not_run_again_for_a_gpu_beside_its_own() {
+    let (catalog, policy) = (catalog(), acting());
+    let with_gpus = |gpus: &[u32]| {
+        let mut pass = epilog(&catalog, &policy, ExitStatus::Exit(1));
+        pass.observations = vec![sweep(at(590), with(|gpu| gpu.remap_failed = Some(true)))];
+        pass.span.as_mut().unwrap().gpus = gpus.to_vec();
+        step(&pass)
+    };
+    assert!(requeue_of(&with_gpus(&[3])).is_some(), "the bad GPU is the job's");
+    assert!(requeue_of(&with_gpus(&[])).is_some(), "nobody knows which GPUs the job had");
+    let beside = with_gpus(&[0, 1]);
+    assert_eq!(requeue_of(&beside), None);
+    assert_eq!(beside.verdicts[0].confidence, Confidence::Suspected);
+    assert!(
+        beside.verdicts[0].story[1].contains("a GPU the job did not have"),
+        "{:?}",
+        beside.verdicts[0].story
+    );
+    assert!(beside.actions.iter().any(|a| matches!(a, Action::Drain { .. })), "the node is bad all the same");
+}
+
+#[test]
+fn a_gpu_off_the_bus_can_end_every_job_of_its_node() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut pass = epilog(&catalog, &policy, ExitStatus::Exit(1));
+    pass.span.as_mut().unwrap().gpus = vec![0, 1];
+    assert!(requeue_of(&step(&pass)).is_some());
 }
 
 #[test]
@@ -388,4 +418,50 @@ fn the_peers_are_only_waited_for_when_this_node_has_nothing_to_say() {
     assert_eq!(step(&pass).needs, [], "a fault of its own explains the job");
     pass.observations.clear();
     assert_eq!(step(&pass).needs, [Need::Peers]);
+}
+
+fn memory_pass<'a>(catalog: &'a Catalog, policy: &'a Policy) -> Input<'a> {
+    let mut pass = answered(input(catalog, policy, Trigger::HealthCheck), node_record("IDLE", ""));
+    pass.observations.push(sweep(at(590), with(|gpu| gpu.ecc_uncorrected = Some(2))));
+    pass
+}
+
+#[test]
+fn error_counters_back_at_zero_prove_a_reset() {
+    let (catalog, policy) = (catalog(), acting());
+    let first = memory_pass(&catalog, &policy);
+    let output = step(&first);
+    let mut second = after(first, &output);
+    second.last_reading = Some((BootId::from("b1"), with(|gpu| gpu.ecc_uncorrected = Some(2))));
+    second.observations = vec![sweep(at(700), healthy())];
+    assert_eq!(step(&second).cases[0].state, CaseState::Resolved);
+}
+
+#[test]
+fn error_counters_that_were_never_anything_but_zero_prove_nothing() {
+    let (catalog, policy) = (catalog(), acting());
+    let first = memory_pass(&catalog, &policy);
+    let output = step(&first);
+    let mut second = after(first, &output);
+    second.last_reading = Some((BootId::from("b1"), healthy()));
+    second.observations = vec![sweep(at(700), healthy())];
+    assert_eq!(step(&second).cases, []);
+}
+
+#[test]
+fn what_was_told_is_taken_back_when_we_stand_down() {
+    let (catalog, policy) = (catalog(), acting());
+    let first = lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck);
+    let output = step(&first);
+    let mut second = after(first, &output);
+    second.cases[0].state = CaseState::Acted;
+    second.observations.clear();
+    let output = step(&second);
+    assert!(
+        output.actions.iter().any(|a| matches!(a, Action::Publish { body, .. } if body.is_empty())),
+        "{:?}",
+        output.actions
+    );
+    let third = after(second, &output);
+    assert_eq!(step(&third).actions, [], "once");
 }

@@ -24,11 +24,16 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
                 DecisionId::of(&span.node.to_string(), "publish", case.id.as_str(), case.last_seen);
             decided.actions.push(Action::Publish { node: input.node.clone(), body, decision });
         }
-    } else if cases.iter().any(|case| !case.is_open()) {
-        // The last case closed in this pass: what was told is no longer so.
+    } else if cases.iter().any(|case| !case.is_open() || stood_down_now(input, case)) {
+        // The last case closed in this pass, or a person put the node back: what was told is no longer so.
         let decision = DecisionId::of(&input.node.to_string(), "unpublish", "", input.now);
         decided.actions.push(Action::Publish { node: input.node.clone(), body: String::new(), decision });
     }
+}
+
+/// Whether the case is given up in this very pass.
+fn stood_down_now(input: &Input<'_>, case: &Case) -> bool {
+    case.stood_down && input.cases.iter().any(|before| before.id == case.id && !before.stood_down)
 }
 
 /// The run of this epilog, or one that is on the node now, if other nodes take part in it.

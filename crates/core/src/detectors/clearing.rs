@@ -30,8 +30,9 @@ fn proof(input: &Input<'_>, case: &Case, observation: &Observation) -> Option<St
         ClearedBy::GpuReset | ClearedBy::Reboot if rebooted => {
             Some(format!("the node was booted again and NVML reads {name} as healthy"))
         }
-        // Uncorrected errors count from driver load: at zero again, the GPU was reset or the driver reloaded.
-        ClearedBy::GpuReset if case.fault == "gpu.memory" && gpu.ecc_uncorrected == Some(0) => {
+        // Uncorrected errors count from driver load: at zero again, the GPU was reset or the driver reloaded. A counter
+        // that never was anything else proves nothing.
+        ClearedBy::GpuReset if gpu.ecc_uncorrected == Some(0) && errors_were_counted(input, gpu) => {
             Some(format!("the error counters of {name} are back at zero and no recovery is asked for"))
         }
         ClearedBy::RowRemap if gpu.remap_pending == Some(false) => {
@@ -39,6 +40,13 @@ fn proof(input: &Input<'_>, case: &Case, observation: &Observation) -> Option<St
         }
         _ => None,
     }
+}
+
+/// Whether the sweep before this one, in this boot, still counted uncorrected errors on the GPU.
+fn errors_were_counted(input: &Input<'_>, gpu: &GpuReading) -> bool {
+    let last = input.last_reading.iter().filter(|(boot, _)| *boot == input.boot);
+    let before = last.flat_map(|(_, reading)| &reading.gpus).find(|before| before.pci == gpu.pci);
+    before.and_then(|before| before.ecc_uncorrected).is_some_and(|errors| errors > 0)
 }
 
 /// The case's GPU in a sweep after its last evidence, if nothing in it speaks against the GPU.
