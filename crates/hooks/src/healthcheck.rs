@@ -55,6 +55,7 @@ fn upkeep(ctx: &Ctx<'_>, mut ledger: Ledger) {
     let limits = Limits { days: settings.retain_days, bytes: u64::from(settings.max_mb) * 1_000_000 };
     let budget = ctx.deadline.left(ctx.clock) / 2;
     if let Err(error) = ledger.upkeep(&limits, ctx.now(), budget) {
-        open::gave_up(ledger, &error);
+        log::error!("{error}");
+        open::set_aside_if_damaged(ledger, &error);
     }
 }

@@ -25,10 +25,8 @@ pub(crate) fn ledger(ctx: &mut Ctx<'_>, wait: Duration) -> Option<Ledger> {
     }
 }
 
-/// What to do when a call failed. A damaged ledger is moved aside, so that the next pass begins a new one; for this
-/// pass there is none.
-pub(crate) fn gave_up(ledger: Ledger, error: &triage_ledger::Error) {
-    log::error!("{error}");
+/// Moves a damaged ledger aside, so that the next pass begins a new one; for this pass there is none.
+pub(crate) fn set_aside_if_damaged(ledger: Ledger, error: &triage_ledger::Error) {
     if error.is_corrupt()
         && let Err(error) = ledger.set_aside(&error.to_string())
     {

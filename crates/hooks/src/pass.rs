@@ -43,7 +43,7 @@ impl PassError {
     pub(crate) fn give_up(&self, ledger: Ledger, consequence: &str) {
         log::error!("{self}; {consequence}");
         if let Self::Ledger(error) = self {
-            crate::open::gave_up(ledger, error);
+            crate::open::set_aside_if_damaged(ledger, error);
         }
     }
 }
