@@ -6,7 +6,8 @@ make_tree() {
     mkdir -p "$dir"/{etc/catalog.d,bin,hooks,clients,run,log,ctld}
     install -d -m 1777 "$dir/jobs"
     for n in $(node_names); do
-        mkdir -p "$dir/nodes/$n"/{break,state,run/spool,spool} "$dir/dev/$n"
+        mkdir -p "$dir/nodes/$n"/{break,state,run,spool} "$dir/dev/$n"
+        install -d -m 0700 "$dir/nodes/$n/run/spool"
         [[ -e $dir/nodes/$n/kern.log ]] || : >"$dir/nodes/$n/kern.log"
         [[ -e $dir/nodes/$n/gpus.toml ]] || write_scenario "$n" >"$dir/nodes/$n/gpus.toml"
         for ((i = 0; i < settings[gpus]; i++)); do

@@ -48,7 +48,7 @@ node_state() { sinfo -h -n "$1" -o '%T|%E'; }
 triage() { slurm-triage --config "$dir/etc/triage.toml" --node "$bad" "$@"; }
 
 show_why() {
-    printf '\n$ slurm-triage why %s\n' "$job"
+    printf '\n$ slurm-triage --config %s --node %s why %s\n' "$dir/etc/triage.toml" "$bad" "$job"
     triage why "$job"
 }
 
