@@ -4,11 +4,11 @@
 //! for it. It is deterministic and does no I/O. The edge has bounded everything before: lines of the job's output come
 //! as first examples with counts.
 //!
-//! 1. [`Scene`](scene::Scene): one clock for all nodes, every line at its node and rank, who ended first and how.
-//! 2. [`faults`]: what trusted sources say against each part of each node, without what does not count: earlier boots,
+//! 1. `scene`: one clock for all nodes, every line at its node and rank, who ended first and how.
+//! 2. `faults`: what trusted sources say against each part of each node, without what does not count: earlier boots,
 //!    repaired faults, what a job throws off while it is taken down. What to do about a node rests on these alone.
-//! 3. [`rules`]: facts about how jobs fail. Each rule looks at the whole scene and makes a claim or none.
-//! 4. [`claim::decide`]: the most specific tier that claims anything decides; in it the earliest claim, and of claims
+//! 3. `rules`: facts about how jobs fail. Each rule looks at the whole scene and makes a claim or none.
+//! 4. `claim`: the most specific tier that claims anything decides; in it the earliest claim, and of claims
 //!    that are as early as can be told the one on trusted evidence.
 //!
 //! The job's own word can decide about the job, and can make a node suspect; it never makes a [`Fault`].
