@@ -8,7 +8,8 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
     let policy = PolicyView::load(&checkup.site);
     let path = &policy.path;
     if let Some(error) = policy.error {
-        findings.fail(error, "etc/policy.toml as shipped is a file that holds");
+        findings
+            .fail(error, "mend it: until then the suite is in monitor mode, whatever the file was to say");
         return;
     }
     let modes = policy.mode.each().map(|(action, mode)| format!("{action} {mode}")).join(", ");
