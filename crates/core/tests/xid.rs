@@ -178,3 +178,14 @@ fn of_two_nameless_gpus_none_is_guessed() {
     let resources: Vec<String> = output.cases.iter().map(|case| case.resource.to_string()).collect();
     assert_eq!(resources, ["gpu:3", "gpu:5"]);
 }
+
+#[test]
+fn a_nameless_lost_gpu_is_the_one_the_kernel_named() {
+    let nameless = with(|gpu| {
+        gpu.lost = true;
+        gpu.pci = None;
+        gpu.uuid = None;
+    });
+    let output = pass(&[(590, OFF_BUS)], |input| input.observations.push(sweep(at(595), nameless.clone())));
+    assert_eq!((output.cases.len(), output.cases[0].events.len()), (1, 2), "no earlier sweep is known");
+}

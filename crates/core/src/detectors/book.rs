@@ -84,13 +84,24 @@ impl<'a> CaseBook<'a> {
     fn key_for(&self, event: &Event) -> (String, String) {
         let resource = event.resource.to_string();
         let fault = faults::fault_of(self.catalog, event.code.as_str());
-        if faults::joins_any(&fault) {
-            let on_resource = |key: &&(String, String)| key.1 == resource;
-            if let Some(key) = self.open.keys().find(on_resource) {
-                return key.clone();
-            }
-        }
-        (fault, resource)
+        let joined = if faults::joins_any(&fault) {
+            self.open.keys().find(|key| key.1 == resource)
+        } else if matches!(event.resource, Resource::GpuIndex(_)) {
+            self.only_named(&fault, event)
+        } else {
+            None
+        };
+        joined.cloned().unwrap_or((fault, resource))
+    }
+
+    /// A lost GPU that tells only its index, on a node where one fault of that kind stands against a GPU with an address,
+    /// is that GPU. With two such cases nobody can say which.
+    fn only_named(&self, fault: &str, event: &Event) -> Option<&(String, String)> {
+        let named = |(key, case): &(&(String, String), &Case)| {
+            key.0 == fault && case.boot == event.boot && matches!(case.resource, Resource::Gpu(_))
+        };
+        let mut cases = self.open.iter().filter(named);
+        cases.next().filter(|_| cases.next().is_none()).map(|(key, _)| key)
     }
 
     /// Closes a case.
