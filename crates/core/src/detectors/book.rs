@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::faults;
 use crate::catalog::Catalog;
 use crate::pipeline::Input;
-use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, RunId, Stamp, drill};
+use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, Resource, RunId, Stamp, drill};
 
 /// The cases of one pass. The map makes a second open case for one fault on one resource impossible.
 #[derive(Debug)]
