@@ -25,7 +25,7 @@ fn megatron() -> Vec<u8> {
             )
             .as_bytes(),
         );
-        if step % 16 == 0 {
+        if step.is_multiple_of(16) {
             text.extend_from_slice(
                 b"c1:7000:7100 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n",
             );

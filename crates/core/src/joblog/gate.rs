@@ -18,7 +18,8 @@ const LITERALS: [&[&str]; 3] = [
         ".cc:", "_job_compl", "_slurm_cg", "Call to ", "CUDA-cap", "destroy_pro", "desync", "driver",
         "emory access", "Exit: ", "finite", "found NaN", "initialized", "is neither", "nterrupt",
         "object file", "onnection", "PMIX_ERR", "received by PID", "retrying", "socket ", "STEPD",
-        "Task launch", "Traceback", "Unable to ", "UNCORREC",
+        "Task launch", "Traceback", "Unable to ", "UNCORREC", "unable to ", "checked in", "memory seg",
+        "xceeded", "death sig", "Killing sub", "based barr", "monitoredBar",
     ],
     &[
         "(NVLS)", ") INCOM", ") MISM", "; OOB ", "_NOT_SUPP", "a dump", "ailed", "bad_alloc", "be stuck",
@@ -35,10 +36,10 @@ const LITERALS: [&[&str]; 3] = [
         "Bootstrap : ", "capturing", "Caught s", "compatib", "considered d", "CPUAlloc", "create step",
         "DRIVER_M", "EADDRINUSE", "eartbeat", "Endpoint t", "esult inf", "EXHAUSTED", "exited", "FAILED",
         "found Inf", "GPU memory", "hardware st", "illegal ", "imed out", "imeout", "JAX distr", "joined",
-        "kernel image", "locked mem", "mismatch", "missing rank", "mpirun n", "name reso", "navailable",
+        "kernel image", "locked mem", "ismatch", "missing rank", "mpirun n", "name reso", "navailable",
         "ncorrectable", "NET/OFI", "No CUDA", "nvalid", "nvls.", "of memory", "oot Cause", "open file",
         "operation", "oss is ", "preamble", "PTX was", "remote ", "reset by", "return code", "runcated",
-        "setting up N", "space left", "ssertion", "Stale file", "SystemExit", "terminate", "TERMINATED",
+        "setting up N", "space left", "ssertion", "Stale ", "SystemExit", "terminate", "TERMINATED",
         "uota exc", "will restart",
     ],
 ];
