@@ -158,6 +158,8 @@ fn logged<'a>(scene: &Scene<'a>) -> Vec<Candidate<'a>> {
         .all_events()
         .into_iter()
         .filter(|(_, _, event)| event.class == CauseClass::Application && may_be_blamed(event))
+        // Whose memory it was is another rule's question.
+        .filter(|(_, _, event)| !event.code.as_str().starts_with("oom."))
         .filter(|(at, node, event)| is_of_the_job(scene, *at, *node, event))
         .map(|(at, node, event)| Candidate {
             at: Some(at),

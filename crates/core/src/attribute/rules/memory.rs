@@ -3,30 +3,42 @@ use crate::attribute::claim::{Claim, Rule, Tier};
 use crate::attribute::ending::Ending;
 use crate::attribute::faults::Faults;
 use crate::attribute::scene::{Scene, TOGETHER};
-use crate::attribute::{Evidence, OomKill};
-use crate::{CauseClass, Code, Confidence, ExitStatus, Provenance, Stamp, TaskWhat};
+use crate::attribute::{Evidence, NodeEvidence, OomKill, oom};
+use crate::{CauseClass, Code, Confidence, Event, ExitStatus, Provenance, Stamp, TaskWhat};
 
 /// A process of the job was killed: by its own memory limit, which is the program's doing, or because the machine ran
 /// out, which is the program's only when the program held the memory.
 pub(super) const OUT_OF_MEMORY: Rule = Rule { name: "out_of_memory", tier: Tier::Specific, judge };
 
 fn judge(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
-    let mut kills: Vec<(Stamp, usize, &OomKill)> = scene
-        .evidence
-        .nodes
-        .iter()
-        .enumerate()
-        .flat_map(|(node, what)| what.oom.iter().map(move |kill| (scene.moment(node, kill.at), node, kill)))
+    let nodes = scene.evidence.nodes.iter().enumerate();
+    let mut kills: Vec<(Stamp, usize, OomKill)> = nodes
+        .flat_map(|(node, what)| kills_of(what).into_iter().map(move |kill| (node, kill)))
+        .map(|(node, kill)| (scene.moment(node, kill.at), node, kill))
         .filter(|(at, node, kill)| scene.is_within_run(*at) && concerns(scene, *node, *at, kill))
         .collect();
     kills.sort_by_key(|(at, node, _)| (*at, *node));
-    let before_end = |(at, _, _): &&(Stamp, usize, &OomKill)| {
+    let before_end = |(at, _, _): &&(Stamp, usize, OomKill)| {
         scene.first_sign().is_none_or(|sign| *at <= sign.max(first_death_or_end(scene)).plus_micros(TOGETHER))
     };
     match kills.iter().find(before_end) {
         Some((at, node, kill)) => Some(of_kill(scene, *at, *node, kill)),
         None => (scene.ending == Ending::OutOfMemory).then(|| by_slurms_word(scene)),
     }
+}
+
+/// The kernel's reports, or what its events repeat of them where nobody read the reports as a whole.
+fn kills_of(what: &NodeEvidence) -> Vec<OomKill> {
+    if !what.oom.is_empty() {
+        return what.oom.clone();
+    }
+    let mut reader = oom::Reader::default();
+    let trusted =
+        |event: &&Event| event.provenance == Provenance::Trusted && event.code.as_str().starts_with("oom.");
+    for event in what.events.iter().filter(trusted) {
+        reader.line(event.at, &event.text);
+    }
+    reader.finish()
 }
 
 fn first_death_or_end(scene: &Scene<'_>) -> Stamp {

@@ -47,3 +47,16 @@ fn slurms_word_is_enough() {
     job.state("OUT_OF_MEMORY").dies(5, 400.4, ExitStatus::Signal(9)).all_killed(404.0, 15);
     assert_eq!(attribute(&job.evidence).class, CauseClass::Application);
 }
+
+#[test]
+fn where_nobody_read_the_report_its_lines_are_enough() {
+    let mut job = Job::running(2);
+    let killed = crate::Event {
+        text: "Memory cgroup out of memory: Killed process 5005 (run) total-vm:9kB, anon-rss:9kB, UID:7001"
+            .to_owned(),
+        ..event("oom.cgroup", Resource::Process(5005), CauseClass::Application, Advice::None)
+    };
+    job.kernel(1, 400.0, killed).dies(5, 400.4, ExitStatus::Signal(9)).all_killed(404.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, found.rule), (CauseClass::Application, "out_of_memory"));
+}
