@@ -71,7 +71,11 @@ impl Places {
     /// The node a training rank lives on.
     pub(super) fn node_of_rank(&self, rank: u32) -> Option<usize> {
         match self.per_launcher {
-            Some(per) => Some(usize::try_from(rank / per).ok()?).filter(|node| *node < self.nodes),
+            Some(per) => {
+                let launcher = rank / per;
+                let in_order = || usize::try_from(launcher).ok().filter(|node| *node < self.nodes);
+                self.by_task.get(&launcher).copied().or_else(in_order)
+            }
             None => self.by_task.get(&rank).copied(),
         }
     }
@@ -83,6 +87,9 @@ impl Places {
 
     /// Where a line of the job's output comes from.
     pub(super) fn origin(&self, seen: &OutputEvent) -> Option<usize> {
+        if self.nodes == 1 {
+            return Some(0);
+        }
         let by_host = seen.host.as_deref().and_then(|host| self.host(host));
         by_host.or_else(|| self.node_of_rank(seen.rank?)).or_else(|| self.by_task.get(&seen.task?).copied())
     }

@@ -337,11 +337,11 @@ fn setup_fault(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event, why: St
 /// other nodes with nothing of the kind.
 fn only_node(scene: &Scene<'_>, first: &Candidate<'_>, nodes: &BTreeSet<usize>) -> Option<usize> {
     let setup = NODE_SETUP.contains(&first.code) || first.class == CauseClass::System;
+    // On the only node there is nothing to compare with: the job's own container may bring the wrong libraries.
     let alone = nodes.len() == 1 && scene.evidence.nodes.len() > 1;
-    // One rank of eight that misses a file is that rank's business; all ranks of one node are the node's.
     let node = *nodes.first().filter(|_| setup && alone)?;
-    let application = first.class == CauseClass::Application;
-    (!application || whole_node(scene, first.code, node)).then_some(node)
+    // One rank of eight that misses a file is that rank's business; all ranks of one node are the node's.
+    (first.class != CauseClass::Application || whole_node(scene, first.code, node)).then_some(node)
 }
 
 /// Whether more than one rank of the node says the same.

@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attribute::claim::{Claim, Rule, Tier};
+use crate::attribute::ending::{Ending, Outside};
 use crate::attribute::faults::Faults;
 use crate::attribute::scene::{Scene, TOGETHER, is_timeout};
 use crate::attribute::{Evidence, Fault, OutputEvent};
@@ -35,6 +36,10 @@ fn is_held_back(gpu: &GpuReading) -> bool {
 }
 
 fn straggler(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
+    let out_of_time = scene.ending == Ending::Outside(Outside::TimeLimit);
+    if !out_of_time && timeouts(scene).is_empty() {
+        return None;
+    }
     let mut hot: Vec<(usize, &GpuReading)> = scene
         .evidence
         .nodes

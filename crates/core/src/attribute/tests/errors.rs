@@ -79,3 +79,28 @@ fn an_assertion_explains_the_launch_failure_of_the_same_moment() {
         .dies(2, 401.0, ABORT);
     assert_eq!(attribute(&job.evidence).class, CauseClass::Application);
 }
+
+#[test]
+fn on_a_single_node_a_driver_mismatch_may_be_the_containers() {
+    let mut job = Job::running(1);
+    let refused = event("nvidia.version_mismatch", Resource::Host, CauseClass::System, Advice::Watch);
+    job.kernel(0, 9.0, crate::Event { confidence: Confidence::Suspected, ..refused })
+        .prints(10.0, line("cuda.driver_mismatch", CauseClass::System, Role::Root, None))
+        .all_killed(12.0, 6);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, found.culprits.len(), drained(&found).len()), (CauseClass::System, 0, 0));
+}
+
+#[test]
+fn on_one_node_of_several_it_is_the_nodes_when_its_kernel_agrees() {
+    let mut job = Job::running(3);
+    let refused = event("nvidia.version_mismatch", Resource::Host, CauseClass::System, Advice::Watch);
+    job.kernel(1, 9.0, crate::Event { confidence: Confidence::Suspected, ..refused });
+    for rank in 4..8 {
+        job.prints(10.0, line("cuda.driver_mismatch", CauseClass::System, Role::Root, Some(rank)));
+        job.dies(rank, 10.5, ExitStatus::Exit(1));
+    }
+    job.all_killed(15.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.culprits.clone(), drained(&found)), (culprit("n2", ""), vec!["n2"]));
+}
