@@ -120,15 +120,14 @@ fn why_not(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> Option<S
     thrown_off(scene, node, at, event)
 }
 
-/// A fault before the run that NVML no longer shows, on a GPU that the run then used.
+/// What was said before the run and is over: the node was in service since. What lasts, NVML shows; a service that failed
+/// may still be down.
 fn repaired_before(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> Option<String> {
-    let before = at < scene.evidence.run.start.plus_micros(-TOGETHER);
-    let lasting = SHOWN_BY_NVML.contains(&event.code.as_str());
-    if !before {
+    if !is_before_run(scene, at) || matches!(event.resource, Resource::Service(_)) {
         return None;
     }
-    if !lasting && is_gpu(&event.resource) {
-        return Some("before the run, and no lasting state came of it".to_owned());
+    if !SHOWN_BY_NVML.contains(&event.code.as_str()) {
+        return Some("before the run, and the node was in service since".to_owned());
     }
     let reading = scene.evidence.nodes.get(node)?.nvml.as_ref()?;
     let healthy = reading
@@ -137,6 +136,10 @@ fn repaired_before(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> 
         .any(|gpu| event.resource.pci().is_some_and(|pci| gpu.pci == Some(pci)) && sweep::is_healthy(gpu));
     (reading.state == NvmlState::Ok && healthy)
         .then(|| "before the run, and NVML reads the GPU as healthy after it".to_owned())
+}
+
+fn is_before_run(scene: &Scene<'_>, at: Stamp) -> bool {
+    at < scene.evidence.run.start.plus_micros(-TOGETHER)
 }
 
 fn as_symptom(scene: &Scene<'_>, node: usize, at: Stamp) -> String {
@@ -199,6 +202,10 @@ fn blame(scene: &Scene<'_>, node: usize, resource: Resource, said: &[(Stamp, &Ev
     let sources = super::scene::tally(all.iter().map(|(_, event)| event.source)).len();
     let confidence = roots.iter().map(|(_, event)| event.confidence).max()?;
     let advice = advice(&all);
+    // Old news that no reading bears out may be long mended.
+    let confirmed_by_now =
+        !is_before_run(scene, *at) || all.iter().any(|(_, e)| e.source == SourceKind::Nvml);
+    let confidence = if confirmed_by_now { confidence } else { confidence.min(Confidence::Probable) };
     let class = if roots
         .iter()
         .any(|(_, event)| event.class == CauseClass::Hardware && event.advice.wants_node_out())

@@ -149,6 +149,26 @@ impl<'a> Scene<'a> {
             && !self.output().any(|seen| is_timeout(seen.code()))
     }
 
+    /// Whether the task that ended first said itself what its program did wrong, right before it ended.
+    pub(super) fn first_to_end_said_why(&self) -> bool {
+        const RIGHT_BEFORE: i64 = 120_000_000;
+        let Some(death) = self.first_death() else { return false };
+        let its_own =
+            |seen: &OutputEvent| match self.places.rank(seen).filter(|_| !self.places.are_launchers()) {
+                Some(rank) => rank == death.task,
+                None => self.places.origin(seen).is_none_or(|node| node == death.node),
+            };
+        self.output().any(|seen| {
+            seen.event.class == CauseClass::Application
+                && may_be_blamed(&seen.event)
+                && its_own(seen)
+                && self.written(seen).is_some_and(|at| {
+                    let before = death.at.micros_since(at);
+                    (-2 * TOGETHER..=RIGHT_BEFORE).contains(&before)
+                })
+        })
+    }
+
     /// The first sign that something was wrong: a death, or the start of an operation that then timed out.
     pub(super) fn first_sign(&self) -> Option<Stamp> {
         let stalls = self.output().filter(|seen| is_timeout(seen.code())).filter_map(|seen| self.began(seen));

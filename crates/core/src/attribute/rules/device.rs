@@ -1,15 +1,22 @@
 //! A part of one node broke, says a trusted source.
 use crate::attribute::claim::{Claim, Rule, Tier};
+use crate::attribute::ending::Death;
 use crate::attribute::faults::{Blamed, Faults};
 use crate::attribute::scene::{Scene, TOGETHER, is_gpu, tally};
-use crate::{Advice, CauseClass, Confidence, Resource};
+use crate::{Advice, CauseClass, Confidence, Resource, Stamp};
 
 /// A fault of a node that a trusted source reports, at the right time to have ended the run.
 pub(super) const NODE_FAULT: Rule = Rule { name: "node_fault", tier: Tier::Specific, judge };
 
-/// How long before the first sign of trouble a fault may lie. NCCL's default time-out is ten minutes, PyTorch's thirty;
-/// a fault hours before with the job running on is not what ended it.
-const BEFORE_SIGN: i64 = 45 * 60 * 1_000_000;
+/// How long before the first death a fault may lie when nothing tells when the run stood still. NCCL's default time-out
+/// is ten minutes, PyTorch's thirty; a fault hours before with the job running on is not what ended it.
+const BEFORE_DEATH: i64 = 45 * 60 * 1_000_000;
+
+/// How long before an operation stalled, where the time-outs tell when it did: an iteration of a large model.
+const BEFORE_STALL: i64 = 5 * 60 * 1_000_000;
+
+/// How long before a task ended that said itself what its program did wrong.
+const BEFORE_CLEAR_ERROR: i64 = 60_000_000;
 
 /// How long after an operation stalled the kernel may take to say why: GSP time-outs are printed after up to a minute,
 /// hung tasks after two.
@@ -79,21 +86,44 @@ pub(super) fn explains(scene: &Scene<'_>, blamed: &Blamed) -> bool {
     {
         return false;
     }
+    // A service that fails while a run is there ends only runs that need it, and those end on its node first.
+    let elsewhere = |death: Death| death.node != blamed.node;
+    if matches!(fault.resource, Resource::Service(_)) && scene.first_death().is_none_or(elsewhere) {
+        return false;
+    }
     let Some(sign) = scene.first_sign() else { return true };
     let first_death = scene.first_death();
     let latest = sign.plus_micros(LATE_WORD);
     let latest = first_death.map_or(latest, |death| latest.min(death.at.plus_micros(TOGETHER)));
-    let early = sign.plus_micros(-BEFORE_SIGN);
+    let early = sign.plus_micros(-reach(scene, sign));
     // A run of which nothing is heard until somebody ends it may have stood still since the fault.
     let stood_still = scene.is_silent_until_taken_down() && fault.advice.wants_node_out();
     let in_time = (fault.at >= early || stood_still) && fault.at <= latest;
     (in_time && scene.is_within_run(fault.at)) || was_there(scene, blamed)
 }
 
-/// A lasting state, there before the run or seen only after it, explains what its own node did first and nothing else.
+/// How far before the first sign a fault may lie.
+fn reach(scene: &Scene<'_>, sign: Stamp) -> i64 {
+    match scene.first_death() {
+        _ if scene.first_to_end_said_why() => BEFORE_CLEAR_ERROR,
+        Some(death) if death.at.micros_since(sign) > BEFORE_CLEAR_ERROR => BEFORE_STALL,
+        _ => BEFORE_DEATH,
+    }
+}
+
+/// A lasting state, there before the run or seen only after it, explains what its own node did first and nothing else:
+/// not what a program did wrong by its own word, and a service that failed only what needs it.
 fn was_there(scene: &Scene<'_>, blamed: &Blamed) -> bool {
     let undated = blamed.fault.at < scene.evidence.run.start || blamed.only_seen_after;
-    blamed.lasting && undated && scene.first_death().is_some_and(|death| death.node == blamed.node)
+    let ended_first = scene.first_death().is_some_and(|death| death.node == blamed.node);
+    let needed = match &blamed.fault.resource {
+        Resource::Service(_) => scene.output().any(|seen| {
+            seen.event.class == CauseClass::System
+                && scene.places.origin(seen).is_none_or(|node| node == blamed.node)
+        }),
+        _ => true,
+    };
+    blamed.lasting && undated && ended_first && needed && !scene.first_to_end_said_why()
 }
 
 /// The same code on many nodes at once.

@@ -147,3 +147,53 @@ fn an_uncorrectable_error_with_a_row_to_remap_takes_the_node_out() {
     job.kernel(0, 400.1, remap);
     assert_eq!(drained(&attribute(&job.evidence)), ["n1"]);
 }
+
+#[test]
+fn a_service_that_failed_long_ago_does_not_explain_an_exception() {
+    let mut job = Job::running(2);
+    let service = crate::Event {
+        confidence: Confidence::Probable,
+        ..event("service.failed", Resource::from("service:nvidia-dcgm"), CauseClass::System, Advice::Drain)
+    };
+    job.kernel(1, -3000.0, service.clone())
+        .prints(399.5, exception(5))
+        .dies(5, 400.0, ExitStatus::Exit(1))
+        .all_killed(402.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!(
+        (found.class, drained(&found).len()),
+        (CauseClass::Application, 1),
+        "probable, and not what ended it"
+    );
+    assert!(!found.faults[0].ended_run && found.faults[0].confidence < Confidence::Confirmed);
+    // While the job runs it is no better a reason for time-outs that began elsewhere.
+    let mut job = Job::running(2);
+    job.kernel(1, 300.0, service).all_time_out(1000.0, 600, &[]).all_killed(1001.0, 6);
+    assert_eq!(attribute(&job.evidence).class, CauseClass::Unknown);
+}
+
+#[test]
+fn a_fault_long_before_the_stall_with_the_job_running_on_did_not_cause_it() {
+    let mut job = Job::running(2);
+    job.evidence.run.end = Some(at(4000.0));
+    job.kernel(1, 1000.0, broken("xid.94", gpu(1))).all_time_out(3600.0, 600, &[]).all_killed(3602.0, 6);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, drained(&found)), (CauseClass::Unknown, vec!["n2"]));
+}
+
+#[test]
+fn old_news_of_this_boot_drains_nobody_unless_nvml_still_shows_it() {
+    let mut job = Job::running(2);
+    job.kernel(0, -90_000.0, broken("kernel.oops", Resource::Host))
+        .kernel(1, -90_000.0, broken("xid.79", gpu(0)))
+        .prints(399.5, exception(5))
+        .dies(5, 400.0, ExitStatus::Exit(1))
+        .all_killed(402.0, 15);
+    job.evidence.nodes[1].nvml = None;
+    assert!(attribute(&job.evidence).faults.iter().all(|fault| fault.confidence < Confidence::Confirmed));
+    let mut job = Job::running(2);
+    job.kernel(1, -90_000.0, broken("xid.79", gpu(0)))
+        .nvml(1, 0, |gpu| gpu.lost = true)
+        .dies(5, 400.0, ABORT);
+    assert_eq!(drained(&attribute(&job.evidence)), ["n2"]);
+}
