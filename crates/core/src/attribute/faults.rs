@@ -70,7 +70,7 @@ fn weigh_node(scene: &Scene<'_>, node: usize, faults: &mut Faults) {
     let mut parts: BTreeMap<Resource, Vec<(Stamp, &Event)>> = BTreeMap::new();
     let mut aside: Vec<(Stamp, &Event, String)> = Vec::new();
     for (at, event) in scene.events(node).chain(readings.iter().map(|event| (event.at, event))) {
-        match why_not(scene, node, at, event) {
+        match why_not(scene, node, at, event, &readings) {
             Some(why) => aside.push((at, event, why)),
             None => parts.entry(event.resource.clone()).or_default().push((at, event)),
         }
@@ -98,7 +98,7 @@ const fn is_echo_of(fault: Stamp, at: Stamp) -> bool {
 }
 
 /// Why an event does not count against its node; `None` when it does, or when it never would.
-fn why_not(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> Option<String> {
+fn why_not(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event, readings: &[Event]) -> Option<String> {
     if !matches!(event.class, CauseClass::Hardware | CauseClass::System)
         && !matches!(event.role, Role::Symptom | Role::Teardown)
     {
@@ -117,7 +117,7 @@ fn why_not(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> Option<S
     if matches!(event.role, Role::Symptom | Role::Teardown) && is_gpu(&event.resource) {
         return Some(as_symptom(scene, node, at));
     }
-    thrown_off(scene, node, at, event)
+    thrown_off(scene, node, at, event, readings)
 }
 
 /// What was said before the run and is over: the node was in service since. What lasts, NVML shows; a service that failed
@@ -159,8 +159,14 @@ fn as_symptom(scene: &Scene<'_>, node: usize, at: Stamp) -> String {
 }
 
 /// A process killed in the middle of a transfer leaves its NVLink peers with broken transactions.
-fn thrown_off(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> Option<String> {
-    if !THROWN_OFF_BY_KILL.contains(&event.code.as_str()) || asks_for_recovery(scene, node, event) {
+fn thrown_off(
+    scene: &Scene<'_>,
+    node: usize,
+    at: Stamp,
+    event: &Event,
+    readings: &[Event],
+) -> Option<String> {
+    if !THROWN_OFF_BY_KILL.contains(&event.code.as_str()) || asks_for_recovery(scene, node, event, readings) {
         return None;
     }
     let tasks = &scene.evidence.nodes.get(node)?.tasks;
@@ -175,17 +181,14 @@ fn thrown_off(scene: &Scene<'_>, node: usize, at: Stamp, event: &Event) -> Optio
 }
 
 /// Whether the driver asks for a recovery of that GPU, in the log or through NVML.
-fn asks_for_recovery(scene: &Scene<'_>, node: usize, event: &Event) -> bool {
+fn asks_for_recovery(scene: &Scene<'_>, node: usize, event: &Event, readings: &[Event]) -> bool {
     let in_log = scene.events(node).any(|(at, other)| {
         other.code.as_str() == "xid.154"
             && other.resource == event.resource
             && other.advice.wants_node_out()
             && scene.is_within_run(at)
     });
-    in_log
-        || states::of_node(scene, node)
-            .iter()
-            .any(|other| other.resource == event.resource && other.advice.wants_node_out())
+    in_log || readings.iter().any(|other| other.resource == event.resource && other.advice.wants_node_out())
 }
 
 /// The fault of one part, when something that may be blamed is among what was said of it.

@@ -33,7 +33,9 @@ pub use evidence::{
 };
 pub use outcome::{Attribution, Discounted, Evidence, Fault};
 
-use crate::{CauseClass, Confidence, Culprit, NodeName};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{CauseClass, Code, Confidence, Culprit, NodeName, Resource};
 use claim::Claim;
 use ending::Ending;
 use faults::Faults;
@@ -121,6 +123,7 @@ fn all_faults(
 ) -> Vec<Fault> {
     let reported = faults.list.iter().map(|blamed| blamed.fault.clone());
     let mut all: Vec<Fault> = Vec::new();
+    let mut known: BTreeSet<(NodeName, Resource)> = BTreeSet::new();
     for mut fault in added.into_iter().chain(reported).chain(rules::lasting_link_faults(scene)) {
         let blamed = |culprit: &Culprit| {
             culprit.node == fault.node && culprit.resource.as_ref().is_none_or(|r| *r == fault.resource)
@@ -129,7 +132,7 @@ fn all_faults(
         if fault.ended_run {
             fault.confidence = fault.confidence.max(confidence);
         }
-        if all.iter().all(|other| (&other.node, &other.resource) != (&fault.node, &fault.resource)) {
+        if known.insert((fault.node.clone(), fault.resource.clone())) {
             all.push(fault);
         }
     }
@@ -141,12 +144,12 @@ fn all_faults(
 /// The same fault on many nodes of one job is a matter of what they share. One bad driver must not empty a cluster:
 /// such faults stay suspicions.
 fn spare_epidemics(faults: &mut [Fault]) {
-    let nodes = |code: &crate::Code| {
-        let of_code = faults.iter().filter(|fault| fault.code == *code).map(|fault| &fault.node);
-        of_code.collect::<std::collections::BTreeSet<_>>().len()
-    };
-    let spread: Vec<bool> = faults.iter().map(|fault| nodes(&fault.code) >= rules::EPIDEMIC).collect();
-    for (fault, _) in faults.iter_mut().zip(spread).filter(|(_, spread)| *spread) {
+    let mut nodes: BTreeMap<Code, BTreeSet<NodeName>> = BTreeMap::new();
+    for fault in faults.iter() {
+        nodes.entry(fault.code.clone()).or_default().insert(fault.node.clone());
+    }
+    let spread = |code: &Code| nodes.get(code).is_some_and(|nodes| nodes.len() >= rules::EPIDEMIC);
+    for fault in faults.iter_mut().filter(|fault| spread(&fault.code)) {
         fault.confidence = Confidence::Suspected;
         fault.why.push_str("; on so many nodes of one job it is likely what they share");
     }

@@ -1,4 +1,5 @@
 //! The evidence, put in order: one clock, every line at its node, who ended first.
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::ending::{self, Death, Ending};
@@ -22,6 +23,14 @@ pub(super) struct Scene<'a> {
     pub(super) deaths: Vec<Death>,
     /// When an ending from outside began.
     pub(super) taken_down: Option<Stamp>,
+    /// What rules ask for over and over, once it was asked for.
+    asked: Asked,
+}
+
+#[derive(Default)]
+struct Asked {
+    first_sign: OnceCell<Option<Stamp>>,
+    first_to_end_said_why: OnceCell<bool>,
 }
 
 impl<'a> Scene<'a> {
@@ -35,7 +44,8 @@ impl<'a> Scene<'a> {
         let ending = Ending::of(evidence);
         let taken_down =
             matches!(ending, Ending::Outside(_)).then(|| ending::taken_down_at(evidence, &deaths)).flatten();
-        Self { evidence, places, zone: zone(evidence), offsets, ending, deaths, taken_down }
+        let asked = Asked::default();
+        Self { evidence, places, zone: zone(evidence), offsets, ending, deaths, taken_down, asked }
     }
 
     /// A node's name.
@@ -151,6 +161,10 @@ impl<'a> Scene<'a> {
 
     /// Whether the task that ended first said itself what its program did wrong, right before it ended.
     pub(super) fn first_to_end_said_why(&self) -> bool {
+        *self.asked.first_to_end_said_why.get_or_init(|| self.find_first_word())
+    }
+
+    fn find_first_word(&self) -> bool {
         const RIGHT_BEFORE: i64 = 120_000_000;
         let Some(death) = self.first_death() else { return false };
         let its_own =
@@ -171,6 +185,10 @@ impl<'a> Scene<'a> {
 
     /// The first sign that something was wrong: a death, or the start of an operation that then timed out.
     pub(super) fn first_sign(&self) -> Option<Stamp> {
+        *self.asked.first_sign.get_or_init(|| self.find_first_sign())
+    }
+
+    fn find_first_sign(&self) -> Option<Stamp> {
         let stalls = self.output().filter(|seen| is_timeout(seen.code())).filter_map(|seen| self.began(seen));
         // One rank whose clock or text is off must not move the sign: the earliest quarter of the stalls is skipped.
         let mut stalls: Vec<Stamp> = stalls.collect();

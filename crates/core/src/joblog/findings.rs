@@ -25,7 +25,8 @@ pub(super) struct Key {
 pub(super) struct Findings {
     list: Vec<OutputEvent>,
     by_key: HashMap<Key, usize>,
-    of_code: HashMap<String, usize>,
+    /// How many findings of each code there are, and which is the last.
+    of_code: HashMap<String, (usize, usize)>,
     /// Findings that the job may yet survive: no progress was reported after them so far.
     pending: Vec<usize>,
     /// Findings for which no later time is known yet.
@@ -47,26 +48,33 @@ impl Findings {
         true
     }
 
-    /// Adds a finding, as far as there is room, and says which it is.
-    pub(super) fn add(&mut self, key: Key, found: OutputEvent) -> Option<usize> {
-        let of_code = self.of_code.entry(key.code.clone()).or_default();
-        if self.list.len() >= MOST || *of_code >= MOST_OF_ONE_CODE {
-            // It is counted with the last one of its code that had room.
-            let last = self.list.iter().rposition(|seen| seen.code() == key.code);
-            if let Some(last) = last.filter(|_| self.by_key.len() < 2 * MOST) {
-                self.by_key.insert(key, last);
-            }
-            return last;
+    /// Where there is no more room, a line is counted with the last finding of its code.
+    pub(super) fn count_beyond(&mut self, key: &Key) -> Option<usize> {
+        let (count, last) = self.of_code.get(&key.code).copied().unwrap_or_default();
+        if self.list.len() < MOST && count < MOST_OF_ONE_CODE {
+            return None;
         }
-        *of_code += 1;
+        if let Some(known) = self.list.get_mut(last).filter(|_| count > 0) {
+            known.count += 1;
+            if self.by_key.len() < 2 * MOST {
+                self.by_key.insert(key.clone(), last);
+            }
+        }
+        Some(last)
+    }
+
+    /// Adds a finding and says which it is.
+    pub(super) fn add(&mut self, key: Key, found: OutputEvent) -> usize {
+        let (count, _) = self.of_code.get(&key.code).copied().unwrap_or_default();
         let at = self.list.len();
         if found.time.own.is_none() && self.undated.len() < MOST_OF_ONE_CODE {
             self.undated.push(at);
         }
         self.list.push(found);
+        self.of_code.insert(key.code.clone(), (count + 1, at));
         self.by_key.insert(key, at);
         self.pending.push(at);
-        Some(at)
+        at
     }
 
     /// Whether a finding waits for news of whether the job went on.

@@ -3,6 +3,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use memchr::{memchr2, memrchr2};
+
 use super::findings::{Findings, Key};
 use super::gate::Gate;
 use super::prefix::{self, Peeled};
@@ -20,8 +22,11 @@ const WENT_ON: u32 = 5;
 /// How far back a time is looked for before a line that has none, bytes.
 const LOOK_BACK: usize = 64 * 1024;
 
-/// Most lines looked at for a time, one way.
+/// Most lines looked at for a time before one line.
 const LOOK_BACK_LINES: usize = 64;
+
+/// A file in which no time was found so often has none.
+const LOOK_BACK_FAILURES: u32 = 8;
 
 /// What the lines of a job are read against.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +49,8 @@ pub struct Scanner<'c> {
     stream: String,
     /// The last time read in this file.
     last_stamp: Option<Stamp>,
+    /// How often none was found before a line of this file.
+    no_stamp: u32,
     /// Progress reports since the last finding.
     progress: u32,
     /// Lines of a flood, by their shape.
@@ -61,6 +68,7 @@ impl<'c> Scanner<'c> {
             file: 0,
             stream: String::new(),
             last_stamp: None,
+            no_stamp: 0,
             progress: 0,
             shapes: Shapes::default(),
         }
@@ -72,6 +80,7 @@ impl<'c> Scanner<'c> {
         self.file += 1;
         name.clone_into(&mut self.stream);
         self.last_stamp = None;
+        self.no_stamp = 0;
     }
 
     /// A piece of the file was left out: what came before it is long past.
@@ -90,8 +99,8 @@ impl<'c> Scanner<'c> {
         while from < piece.len() {
             let at = if self.every_line() { Some(from) } else { gate.next(from) };
             let Some(at) = at else { break };
-            let start = piece[from..at].iter().rposition(|b| is_end(*b)).map_or(from, |back| from + back + 1);
-            let end = piece[at..].iter().position(|b| is_end(*b)).map_or(piece.len(), |ahead| at + ahead);
+            let start = memrchr2(b'\n', b'\r', &piece[from..at]).map_or(from, |back| from + back + 1);
+            let end = memchr2(b'\n', b'\r', &piece[at..]).map_or(piece.len(), |ahead| at + ahead);
             let candidate = gate.next(start).is_some_and(|hit| hit < end);
             self.line(piece, start, end, candidate, offset);
             from = end + 1;
@@ -172,15 +181,18 @@ impl<'c> Scanner<'c> {
         let host = peeled.host.map(|host| String::from_utf8_lossy(host).into_owned());
         let code = meaning.code.to_string();
         let key = Key { code, file: self.file, task: peeled.task, rank, host: host.clone(), pid: peeled.pid };
-        if let Some(known) = self.findings.count(&key) {
+        if let Some(known) = self.findings.count(&key).or_else(|| self.findings.count_beyond(&key)) {
             return Some(known);
         }
         let calendar = &self.hints.calendar;
         let own = peeled.at(calendar).or_else(|| stamp_within(&meaning, calendar));
-        let after = self.last_stamp.or_else(|| look_back(before, calendar));
-        self.last_stamp = after;
+        if self.last_stamp.is_none() && self.no_stamp < LOOK_BACK_FAILURES {
+            self.last_stamp = look_back(before, calendar);
+            self.no_stamp += u32::from(self.last_stamp.is_none());
+        }
+        let after = self.last_stamp;
         let text = String::from_utf8_lossy(peeled.text).into_owned();
-        self.findings.add(
+        Some(self.findings.add(
             key,
             OutputEvent {
                 event: event(&self.hints, &self.stream, place, own.or(after), meaning, text),
@@ -195,7 +207,7 @@ impl<'c> Scanner<'c> {
                 count: 1,
                 survived: false,
             },
-        )
+        ))
     }
 
     fn first_failure(&mut self, peeled: &Peeled<'_>, row: &Row, place: u64) {
@@ -282,6 +294,10 @@ fn after_bar(line: &[u8]) -> &[u8] {
     const RATES: [&[u8]; 2] = [b"it/s", b"s/it"];
     /// What a bar shows behind its rate.
     const TAIL: usize = 200;
+    // A bar of known length shows how far it is.
+    if !line.contains(&b'%') {
+        return line;
+    }
     let rate = (0..line.len().saturating_sub(4))
         .rev()
         .find(|at| RATES.iter().any(|rate| line[*at..].starts_with(rate)));

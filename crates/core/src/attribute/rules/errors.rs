@@ -96,11 +96,12 @@ fn judge(scene: &Scene<'_>, faults: &Faults) -> Option<Claim> {
 fn printed<'a>(scene: &Scene<'a>, faults: &Faults, discounted: &mut Vec<Discounted>) -> Vec<Candidate<'a>> {
     let mut candidates = Vec::new();
     let place = place_of_first_deaths(scene);
+    let sights = sights(scene, faults);
     for seen in scene.output().filter(|seen| may_be_blamed(&seen.event)) {
         if seen.event.class == CauseClass::Network || IS_NO_ERROR.contains(&seen.code()) {
             continue;
         }
-        if let Some(why) = contradicted(scene, faults, seen) {
+        if let Some(why) = contradicted(scene, &sights, seen) {
             discounted.push(Discounted { evidence: scene.quote(seen), count: seen.count, why });
             continue;
         }
@@ -124,25 +125,50 @@ fn place_of_first_deaths(scene: &Scene<'_>) -> Option<usize> {
     together().all(|death| death.node == first.node).then_some(first.node).filter(|_| together().count() > 0)
 }
 
+/// What each node's trusted sources have to say to a job that calls a device broken.
+#[derive(Clone, Copy)]
+enum Sight {
+    /// They say so too.
+    Agrees,
+    /// They were read, and say nothing of the kind.
+    Contradicts,
+    /// They could not have known.
+    Blind,
+}
+
+fn sights(scene: &Scene<'_>, faults: &Faults) -> Vec<Sight> {
+    let mut sights: Vec<Sight> = (0..scene.evidence.nodes.len())
+        .map(|node| match scene.evidence.nodes.get(node) {
+            _ if nvml_word(scene, node).is_some() => Sight::Agrees,
+            Some(what) if what.kernel_read => Sight::Contradicts,
+            _ => Sight::Blind,
+        })
+        .collect();
+    for blamed in &faults.list {
+        let of_a_gpu =
+            is_gpu(&blamed.fault.resource) || matches!(blamed.fault.resource, Resource::NvSwitch(_));
+        if of_a_gpu
+            && scene.is_within_run(blamed.fault.at)
+            && let Some(sight) = sights.get_mut(blamed.node)
+        {
+            *sight = Sight::Agrees;
+        }
+    }
+    sights
+}
+
 /// A job that says a device is broken is believed only where no trusted source could have known better: the kernel and
 /// NVML of a node that reports no such thing know better.
-fn contradicted(scene: &Scene<'_>, faults: &Faults, seen: &OutputEvent) -> Option<String> {
+fn contradicted(scene: &Scene<'_>, sights: &[Sight], seen: &OutputEvent) -> Option<String> {
     if seen.event.class != CauseClass::Hardware {
         return None;
     }
-    let suspects: Vec<usize> = match scene.places.origin(seen) {
-        Some(node) => vec![node],
-        None => (0..scene.evidence.nodes.len()).collect(),
+    let contradicts = |sight: &Sight| matches!(sight, Sight::Contradicts);
+    let all = match scene.places.origin(seen) {
+        Some(node) => sights.get(node).is_some_and(contradicts),
+        None => !sights.is_empty() && sights.iter().all(contradicts),
     };
-    let sighted = |node: &usize| scene.evidence.nodes.get(*node).is_some_and(|node| node.kernel_read);
-    let agrees = faults.list.iter().any(|blamed| {
-        let of_a_gpu =
-            is_gpu(&blamed.fault.resource) || matches!(blamed.fault.resource, Resource::NvSwitch(_));
-        of_a_gpu && suspects.contains(&blamed.node) && scene.is_within_run(blamed.fault.at)
-    });
-    let agrees = agrees || suspects.iter().any(|node| nvml_word(scene, *node).is_some());
-    (!agrees && !suspects.is_empty() && suspects.iter().all(sighted))
-        .then(|| "only the job says so: kernel log and NVML of the node show no such thing".to_owned())
+    all.then(|| "only the job says so: kernel log and NVML of the node show no such thing".to_owned())
 }
 
 /// What NVML holds against a GPU of a node after the run, whether it would be enough alone or not.
