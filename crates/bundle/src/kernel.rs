@@ -16,6 +16,9 @@ const MOST: u64 = 64 << 20;
 /// Most events of one code on one resource in one part of the log. A GPU may log the same error a hundred thousand times.
 const MOST_ALIKE: usize = 64;
 
+/// Most events of the run itself, and of the times before and after it, in one node's log.
+const MOST_OF_PART: [usize; 3] = [2048, 8192, 2048];
+
 /// How long after the run's end its aftermath is logged.
 const AFTERMATH_S: i64 = 600;
 
@@ -61,7 +64,8 @@ struct Reader<'a> {
     /// Kernel lines of this log carry the kernel's own time behind the sender's name; one without is not the kernel's.
     stamped: bool,
     events: Vec<Event>,
-    alike: BTreeMap<(String, String, u8), usize>,
+    alike: BTreeMap<(String, String, usize), usize>,
+    of_part: [usize; 3],
     oom: oom::Reader,
     first: Option<Stamp>,
     undated: usize,
@@ -79,6 +83,7 @@ impl<'a> Reader<'a> {
             stamped: kernel_lines_are_stamped(log),
             events: Vec::new(),
             alike: BTreeMap::new(),
+            of_part: [0; 3],
             oom: oom::Reader::default(),
             first: None,
             undated: 0,
@@ -129,16 +134,20 @@ impl<'a> Reader<'a> {
             payload: Payload::Line(text),
         };
         let Some(event) = self.catalog.classify(&observation) else { return };
-        let key = (event.code.to_string(), event.resource.to_string(), self.part(at));
-        let alike = self.alike.entry(key).or_default();
+        let part = self.part(at);
+        if self.of_part[part] >= MOST_OF_PART[part] {
+            return;
+        }
+        let alike = self.alike.entry((event.code.to_string(), event.resource.to_string(), part)).or_default();
         *alike += 1;
         if *alike <= MOST_ALIKE {
+            self.of_part[part] += 1;
             self.events.push(event);
         }
     }
 
     /// Before the run, in it, after it: each part has its own bound, so that old floods hide nothing new.
-    fn part(&self, at: Stamp) -> u8 {
+    fn part(&self, at: Stamp) -> usize {
         let run = &self.incident.run;
         if at < run.start.plus_secs(-AFTERMATH_S) {
             0

@@ -28,6 +28,9 @@ const LOOK_BACK_LINES: usize = 64;
 /// A file in which no time was found so often has none.
 const LOOK_BACK_FAILURES: u32 = 8;
 
+/// How much of a line's text is kept, bytes: a job may print twenty thousand different lines of the greatest length.
+const KEPT_TEXT: usize = 1024;
+
 /// What the lines of a job are read against.
 #[derive(Debug, Clone, Default)]
 pub struct Hints {
@@ -191,7 +194,8 @@ impl<'c> Scanner<'c> {
             self.no_stamp += u32::from(self.last_stamp.is_none());
         }
         let after = self.last_stamp;
-        let text = String::from_utf8_lossy(peeled.text).into_owned();
+        let kept = peeled.text.get(..KEPT_TEXT).unwrap_or(peeled.text);
+        let text = String::from_utf8_lossy(kept).into_owned();
         Some(self.findings.add(
             key,
             OutputEvent {
