@@ -13,8 +13,8 @@ use crate::ctx::Ctx;
 const LEASE_SLACK_US: i64 = 5_000_000;
 
 /// How long one intent of an earlier pass may hold up a health check. Only a requeued job's begin time is waited for,
-/// and the next health check can do that as well.
-const LEFT_OVER: Duration = Duration::from_secs(2);
+/// and the next health check can do that as well. Clearing it takes two seconds where everything is ready for it.
+const LEFT_OVER: Duration = Duration::from_secs(5);
 
 /// Which of the intents a pass carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,11 @@
 //! The last step of a requeue. Slurm gives a requeued job a begin time two minutes ahead once its last epilog has
 //! ended, and overwrites one that was set earlier (tried on 22.05). So this waits for that moment, asking at growing
 //! intervals.
+//!
+//! Slurm's two minutes have a reason: a node revokes the credentials of a job it was told to end, and refuses every new
+//! one that was made in the same second or before. A job that comes back to such a node too soon is not started but
+//! FAILED ("Job credential revoked", seen on 22.05). Both moments are the controller's clock, so waiting out two whole
+//! seconds is enough, however the nodes' clocks differ.
 use std::time::Duration;
 
 use triage_core::{JobRecord, Outcome, RunId};
@@ -14,6 +19,10 @@ use crate::slurm::{Refusal, ScontrolError};
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(10);
 
+/// From the first look at which every epilog has ended until the begin time is cleared. A credential's time is kept in
+/// whole seconds, and the last node was told to end the job before that look: one second would do, one more is margin.
+const CREDENTIALS: Duration = Duration::from_secs(2);
+
 enum Step {
     /// Not yet: look again later.
     Wait,
@@ -26,10 +35,16 @@ enum Step {
 impl Executor<'_> {
     pub(super) fn clear_begin_time(&self, run: &RunId, deadline: Deadline) -> Outcome {
         let mut pause = FIRST;
+        let mut settled: Option<Deadline> = None;
         loop {
             match self.scontrol.job_of(run) {
                 Ok(job) => match next(run, &job) {
                     Step::Over(why) => return self.done(why),
+                    Step::Clear if settled.is_none() => {
+                        settled = Some(Deadline::after(self.clock, CREDENTIALS));
+                        pause = CREDENTIALS;
+                    }
+                    Step::Clear if settled.is_some_and(|at| !at.has_passed(self.clock)) => {}
                     Step::Clear => match self.scontrol.start_now(&named(run, &job).scontrol_name()) {
                         Ok(()) => return self.done("begin time cleared"),
                         Err(error) if !error.may_pass_later() => return self.failed(&error),

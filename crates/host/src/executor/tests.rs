@@ -301,7 +301,34 @@ fn the_begin_time_is_cleared_when_the_job_has_left_completing() {
     });
     assert!(once(&runner, &begin()).done);
     let (count, slurm) = looks.borrow().clone();
-    assert_eq!((count, slurm.changes), (10, vec!["update JobId=42_1 StartTime=now".to_owned()]));
+    assert_eq!((count, slurm.changes), (11, vec!["update JobId=42_1 StartTime=now".to_owned()]));
+}
+
+#[test]
+fn a_job_does_not_come_back_in_the_second_in_which_its_credentials_were_revoked() {
+    let clock = Rc::new(FakeClock::at(Stamp::from_secs(1_800_000_100)));
+    let begun = clock.monotonic();
+    let cleared_at = Rc::new(RefCell::new(None));
+    let (seen, ticking) = (Rc::clone(&cleared_at), Rc::clone(&clock));
+    let mut slurm = Slurm { restarts: 1, job: "PENDING".into(), why: "BeginTime".into(), ..Slurm::healthy() };
+    let runner = Scripted::new(move |command| {
+        if command.args.iter().any(|arg| arg == "StartTime=now") {
+            *seen.borrow_mut() = Some(ticking.monotonic());
+        }
+        slurm.answer(command)
+    });
+    let scontrol = Scontrol {
+        runner: &runner,
+        program: "/usr/bin/scontrol".into(),
+        conf: None,
+        deadline: Duration::from_secs(3),
+    };
+    let executor = Executor { scontrol, clock: &*clock };
+    assert!(executor.execute(&begin(), Deadline::after(&*clock, Duration::from_secs(600))).done);
+    let waited = cleared_at.borrow().expect("the begin time is cleared").saturating_sub(begun);
+    assert!(waited >= Duration::from_secs(2), "{waited:?}");
+    // A health check that finds the step undone has little time for it, and must be able to do it all the same.
+    assert!(waited < Duration::from_secs(3), "{waited:?}");
 }
 
 #[test]
