@@ -7,8 +7,13 @@ use crate::error::{Error, Result};
 use crate::rows::audit;
 
 /// The files, in order. A released file is never edited: a change is another file.
-pub(crate) const FILES: &[&str] =
-    &[include_str!("../schema/0001-tables.sql"), include_str!("../schema/0002-views.sql")];
+pub(crate) const FILES: &[&str] = &[
+    include_str!("../schema/0001-tables.sql"),
+    include_str!("../schema/0002-views.sql"),
+    include_str!("../schema/0003-checks.sql"),
+    include_str!("../schema/0004-people.sql"),
+    include_str!("../schema/0005-verdicts.sql"),
+];
 
 /// The schema version this program writes.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of files")]

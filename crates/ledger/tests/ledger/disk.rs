@@ -137,16 +137,25 @@ fn nobody_reads(path: &Path) -> bool {
     // The test binary lies where nobody may not go.
     let exe = path.parent().unwrap().join("reader-under-test");
     fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
-    let done = Command::new(&exe)
-        .args(["--exact", "disk::reads_when_told_to", "--nocapture"])
-        .env(PATH, path)
-        .current_dir("/")
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
+    let run = || {
+        Command::new(&exe)
+            .args(["--exact", "disk::reads_when_told_to", "--nocapture"])
+            .env(PATH, path)
+            .current_dir("/")
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+    };
+    // Another test may have forked while the copy was open for writing: until that child has called exec, the file is
+    // "busy" and cannot be run.
+    let done = loop {
+        match run() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            done => break done.unwrap(),
+        }
+    };
     fs::remove_file(exe).unwrap();
     done.success()
 }

@@ -1,0 +1,1 @@
+-- Version 3: what the state checks found, and what the node is expected to have.

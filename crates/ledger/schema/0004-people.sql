@@ -1,0 +1,1 @@
+-- Version 4: what people said of faults and nodes.

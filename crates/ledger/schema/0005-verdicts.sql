@@ -1,0 +1,1 @@
+-- Version 5: what attribution tells of a run beside its verdict.
