@@ -122,7 +122,8 @@ pub struct OomKill {
 }
 
 /// When a line was written, as far as its file tells.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LineTime {
     /// The line's own stamp.
     pub own: Option<Stamp>,
@@ -133,7 +134,7 @@ pub struct LineTime {
 }
 
 /// Lines of one meaning from one origin in the job's output: the first of them, and how many. Never trusted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputEvent {
     /// The first line, with its meaning.
     pub event: Event,

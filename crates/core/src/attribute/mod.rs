@@ -26,7 +26,7 @@ mod states;
 mod story;
 
 #[cfg(test)]
-mod build;
+pub(crate) mod build;
 
 pub use evidence::{
     JobEvidence, LineTime, NicReading, NodeEvidence, OomKill, OutputEvent, PastCulprit, PastRun, RunFacts,

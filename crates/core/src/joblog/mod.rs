@@ -12,11 +12,13 @@
 mod findings;
 mod gate;
 pub mod prefix;
+mod report;
 mod scan;
 mod stamp;
 mod trace;
 
 pub use gate::is_candidate;
+pub use report::OutputReport;
 pub use scan::{Hints, Scanner, read_line};
 pub use stamp::Calendar;
 
