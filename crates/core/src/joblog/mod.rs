@@ -16,11 +16,13 @@ mod report;
 mod scan;
 mod stamp;
 mod trace;
+mod wire;
 
 pub use gate::is_candidate;
-pub use report::OutputReport;
+pub use report::{OutputFile, OutputReport};
 pub use scan::{Hints, Scanner, read_line};
 pub use stamp::Calendar;
+pub use wire::{MOST_FILES, REPORT_CAP, ReportError};
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,8 @@ const MOST_BLIND: usize = 16;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OutputReport {
+    /// The files that were read, in the order of their numbers in [`OutputEvent::file`], which begin at 1.
+    pub files: Vec<OutputFile>,
     /// The findings, in order of file and place; of [`crate::joblog::Scanner::finish`].
     pub events: Vec<OutputEvent>,
     /// What could not be read, one sentence each.
@@ -39,16 +41,28 @@ impl OutputReport {
             blind.truncate(MOST_BLIND - 1);
             blind.push(format!("output: {} more parts could not be read", more + 1));
         }
-        Self { events, blind }
+        Self { files: Vec::new(), events, blind }
     }
 
     /// Nothing was read, and why.
     pub fn unread(why: impl Into<String>) -> Self {
-        Self { events: Vec::new(), blind: vec![why.into()] }
+        Self { blind: vec![why.into()], ..Self::default() }
     }
 }
 
-fn keep_of_each_code(events: &mut Vec<OutputEvent>, most: usize) {
+/// One file of a job's output.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputFile {
+    /// Its name without its folder, unique within the report. Bytes that are no UTF-8 are replaced.
+    pub name: String,
+    /// How long it was, bytes.
+    pub length: u64,
+    /// How much of that was read, bytes: its beginning and its end.
+    pub read: u64,
+}
+
+/// Keeps at most so many findings of each code, the first ones.
+pub(super) fn keep_of_each_code(events: &mut Vec<OutputEvent>, most: usize) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     events.retain(|event| {
         let count = seen.entry(event.event.code.to_string()).or_default();
