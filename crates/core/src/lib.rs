@@ -8,10 +8,12 @@
 //! ```
 pub mod attribute;
 pub mod catalog;
+pub mod checks;
 pub mod classify;
 mod decide;
 pub mod detectors;
 pub mod drill;
+pub mod facts;
 pub mod flight;
 pub mod joblog;
 mod judge;

@@ -83,6 +83,9 @@ fn mend(case: &Case) -> String {
             format!("reset {gpu} once it is idle, so that its rows are remapped; {closes}")
         }
         ClearedBy::LinkUp => "bring the link up; the case is closed once it stays up".to_owned(),
+        ClearedBy::CheckPasses => {
+            "mend what the check names; the case is closed once the check finds it good for long enough".to_owned()
+        }
         ClearedBy::Ack | ClearedBy::None => {
             "have it repaired; no reading proves it, so a person's word closes the case".to_owned()
         }

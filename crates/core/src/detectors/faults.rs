@@ -19,6 +19,7 @@ const RECOVERY: &str = "gpu.recovery";
 /// The fault class of a code.
 pub(super) fn fault_of(catalog: &Catalog, code: &str) -> String {
     let of_reading = OF_READINGS.iter().find(|(_, codes)| codes.contains(&code)).map(|(fault, _)| *fault);
+    let of_reading = of_reading.or_else(|| crate::checks::fault_of(code));
     of_reading.map_or_else(|| catalog.fault_of(code), str::to_owned)
 }
 

@@ -5,9 +5,12 @@ mod clearing;
 mod faults;
 mod forced_kill;
 mod gpu_fault;
+mod own_reset;
+mod state_check;
 mod undone;
 
 pub use book::CaseBook;
+pub(crate) use state_check::close_what_passes;
 
 use crate::Event;
 use crate::pipeline::Input;
@@ -21,4 +24,4 @@ pub struct Detector {
 }
 
 /// Every detector, in order.
-pub const ALL: &[Detector] = &[gpu_fault::DETECTOR, clearing::DETECTOR, undone::DETECTOR];
+pub const ALL: &[Detector] = &[gpu_fault::DETECTOR, state_check::DETECTOR, clearing::DETECTOR, own_reset::DETECTOR, undone::DETECTOR];

@@ -62,6 +62,8 @@ vocabulary! {
         RowRemap = "row_remap",
         /// The link is up and stayed up.
         LinkUp = "link_up",
+        /// The check that found it finds it good again, and has for as long as it says.
+        CheckPasses = "check_passes",
         /// A person's word.
         Ack = "ack",
     }

@@ -3,7 +3,7 @@ use crate::catalog::Catalog;
 use crate::policy::Policy;
 use crate::reading::NvmlReading;
 use crate::{
-    BootId, Case, Decision, Event, JobRecord, JobSpan, NodeName, NodeRecord, Observation, PeerEvidence,
+    BootId, Case, Decision, Event, Hold, JobRecord, JobSpan, NodeName, NodeRecord, Observation, OutCase, PeerEvidence,
     Stamp, TaskEdge,
 };
 
@@ -49,12 +49,20 @@ pub struct Input<'a> {
     pub run_events: Vec<Event>,
     /// The latest decision for each open case and for the run.
     pub decided: Vec<Decision>,
+    /// Cases for which we took this node out and it is not known to be back, with what was done about them since.
+    pub out: Vec<OutCase>,
+    /// When our drains of this node were lifted by us, the last times.
+    pub returns: Vec<Stamp>,
+    /// What people have put on hold.
+    pub holds: Vec<Hold>,
     /// What the other nodes of the run say, once asked for.
     pub peers: Asked<Vec<PeerEvidence>>,
     /// The job as Slurm has it, once asked for.
     pub job: Asked<JobRecord>,
     /// This node as Slurm has it, once asked for.
     pub node_record: Asked<NodeRecord>,
+    /// What the state checks look at; `None`: this pass makes none.
+    pub checks: Option<crate::checks::Checking<'a>>,
 }
 
 /// An answer of the controller. The healthy path asks nothing, so most passes end with `NotAsked`.

@@ -18,6 +18,8 @@ pub struct Output {
     pub decisions: Vec<Decision>,
     /// What the decisions that passed every gate want done, in order.
     pub actions: Vec<Action>,
+    /// New results of the state checks.
+    pub checks: Vec<crate::checks::CheckState>,
     /// What the controller must be asked before this pass can be finished. While this is not empty, decisions and
     /// actions are; ask, fill the input, and step again.
     pub needs: Vec<Need>,

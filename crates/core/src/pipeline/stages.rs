@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, Need, Output, Trigger};
 use crate::detectors::CaseBook;
-use crate::{Event, EventId, Observation, Payload, Role, decide, detectors, judge, sources, sweep};
+use crate::{Event, EventId, Observation, Payload, Role, checks, decide, detectors, judge, sources, sweep};
 
 /// Events of one code on one resource that a single pass keeps. A crashing job can log the same Xid a hundred
 /// thousand times; what is beyond the bound is counted.
@@ -17,11 +17,14 @@ pub fn step(input: &Input<'_>) -> Output {
     let mut output = Output::default();
     let mut events = classify(input);
     output.repeats = bound(&mut events);
+    let mut checked = checks::run(input);
+    events.append(&mut checked.events);
 
     let mut book = CaseBook::new(input);
     for detector in detectors::ALL {
         (detector.detect)(input, &events, &mut book);
     }
+    detectors::close_what_passes(input, &checked, &mut book);
     let cases = book.all();
 
     output.needs = needs(input, &cases, book.undone_is_possible());
@@ -34,6 +37,7 @@ pub fn step(input: &Input<'_>) -> Output {
     }
     output.cases = book.changed();
     output.events = events;
+    output.checks = checked.states;
     output
 }
 
@@ -83,7 +87,8 @@ fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> 
         return needs;
     }
     let wants_node_out = cases.iter().any(|case| case.is_open() && case.advice.wants_node_out());
-    if (wants_node_out || undone_is_possible) && input.node_record.is_open() {
+    let comes_back = decide::repair::is_of_interest(input);
+    if (wants_node_out || undone_is_possible || comes_back) && input.node_record.is_open() {
         needs.push(Need::Node);
     }
     let Some(span) = input.span.as_ref().filter(|_| input.trigger == Trigger::Epilog) else { return needs };

@@ -106,10 +106,14 @@ pub(crate) fn input<'a>(catalog: &'a Catalog, policy: &'a Policy, trigger: Trigg
         span: None,
         tasks: Vec::new(),
         run_events: Vec::new(),
+        out: Vec::new(),
+        returns: Vec::new(),
         decided: Vec::new(),
+        holds: Vec::new(),
         peers: Asked::NotAsked,
         job: Asked::NotAsked,
         node_record: Asked::NotAsked,
+        checks: None,
     }
 }
 

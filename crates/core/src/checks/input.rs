@@ -1,0 +1,96 @@
+//! What a check sees.
+use super::{CheckSettings, CheckState, Expect, ItemState, Setting};
+use crate::facts::NodeFacts;
+use crate::pipeline::{Input, Trigger};
+use crate::reading::NvmlReading;
+use crate::{BootId, JobSpan, NodeName, Payload, Resource, Stamp};
+
+/// The checks' part of a pass's input.
+#[derive(Debug, Clone, Copy)]
+pub struct Checking<'a> {
+    /// What was read in this pass.
+    pub facts: &'a NodeFacts,
+    /// What an earlier pass read, for rates: the last one that is kept, of whatever boot.
+    pub before: Option<&'a NodeFacts>,
+    /// What the node should have.
+    pub expect: &'a Expect,
+    /// What the site says of single checks.
+    pub settings: &'a CheckSettings,
+    /// The last result of every check.
+    pub last: &'a [CheckState],
+}
+
+/// What one check sees.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckInput<'a> {
+    /// The moment of the facts.
+    pub now: Stamp,
+    /// This node.
+    pub node: &'a NodeName,
+    /// This boot.
+    pub boot: &'a BootId,
+    /// Which program runs.
+    pub trigger: Trigger,
+    /// What was read in this pass.
+    pub facts: &'a NodeFacts,
+    /// What an earlier pass of this boot read.
+    pub before: Option<&'a NodeFacts>,
+    /// This pass's sweep over NVML.
+    pub nvml: Option<&'a NvmlReading>,
+    /// The sweep before it, in this boot.
+    pub nvml_before: Option<&'a NvmlReading>,
+    /// What the node should have.
+    pub expect: &'a Expect,
+    /// What holds for this check.
+    pub setting: &'a Setting,
+    /// Its last result.
+    pub last: Option<&'a CheckState>,
+    /// The run of this prolog or epilog.
+    pub span: Option<&'a JobSpan>,
+    /// Other runs on the node, and those that left it lately.
+    pub spans: &'a [JobSpan],
+}
+
+impl<'a> CheckInput<'a> {
+    pub(super) fn new(input: &'a Input<'_>, checking: &Checking<'a>, setting: &'a Setting) -> Self {
+        let nvml = input.observations.iter().rev().find_map(|observation| match &observation.payload {
+            Payload::Nvml(reading) => Some(&**reading),
+            _ => None,
+        });
+        let nvml_before = input.last_reading.as_ref().filter(|(boot, _)| *boot == input.boot);
+        Self {
+            now: checking.facts.at,
+            node: &input.node,
+            boot: &input.boot,
+            trigger: input.trigger,
+            facts: checking.facts,
+            before: checking.before.filter(|before| before.boot == input.boot),
+            nvml,
+            nvml_before: nvml_before.map(|(_, reading)| reading),
+            expect: checking.expect,
+            setting,
+            last: None,
+            span: input.span.as_ref(),
+            spans: &input.spans,
+        }
+    }
+
+    /// Whether this check held the resource for bad in its last pass.
+    pub fn was_bad(&self, resource: &Resource) -> bool {
+        let item = self.last.and_then(|last| last.items.get(&resource.to_string()));
+        item.is_some_and(|item| item.state != ItemState::Good && item.boot == *self.boot)
+    }
+
+    /// Seconds since the facts before this pass's, where there are some of this boot.
+    pub fn seconds_since_before(&self) -> Option<f64> {
+        let micros = self.facts.at.micros_since(self.before?.at);
+        // Exact below 2^53 microseconds, which is 285 years.
+        #[expect(clippy::cast_precision_loss, reason = "a pause between two looks")]
+        (micros > 0).then_some(micros as f64 / 1e6)
+    }
+
+    /// Runs that are on the node now; in an epilog without the one that ends.
+    pub fn running(&self) -> impl Iterator<Item = &'a JobSpan> {
+        self.spans.iter().filter(|span| span.end.is_none())
+    }
+}

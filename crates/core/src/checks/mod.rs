@@ -1,0 +1,44 @@
+//! State checks: what is as it should be on this node, and what is not.
+//!
+//! One line of [`ALL`] a check, one file a family. A check is pure: it sees facts and says what differs from what is
+//! expected. What follows (an event on change, a case, a decision) is the same for all of them and not its business.
+//! A check that could not look is blind: neither healthy nor a fault.
+mod check;
+mod expect;
+mod findings;
+mod input;
+mod run;
+mod settings;
+mod state;
+
+pub use check::{Check, CheckAction, Threshold};
+pub use expect::{Expect, ExpectMount};
+pub use findings::{Finding, Findings};
+pub use input::{CheckInput, Checking};
+pub(crate) use run::{Checked, run};
+pub use settings::{CheckSetting, CheckSettings, Setting, Where};
+pub use state::{CheckState, CheckWord, Item, ItemState};
+
+/// Every check of ours, by area: host first.
+pub const ALL: &[Check] = &[];
+
+/// The check of this name.
+pub fn find(name: &str) -> Option<&'static Check> {
+    ALL.iter().find(|check| check.name == name)
+}
+
+/// The fault class a check shares with other sources, where it does.
+pub(crate) fn fault_of(code: &str) -> Option<&'static str> {
+    find(code.strip_prefix(CODE)?).map(|check| check.fault).filter(|fault| !fault.is_empty())
+}
+
+/// What the code of a check's event begins with; the check's name follows.
+pub const CODE: &str = "check.";
+
+/// The same for what a site's own check found.
+pub const SITE_CODE: &str = "site.";
+
+/// The name of the check behind a code: `mounts` of `check.mounts`, `site.nhc` of `site.nhc`.
+pub fn name_of(code: &str) -> Option<&str> {
+    code.strip_prefix(CODE).or_else(|| code.starts_with(SITE_CODE).then_some(code))
+}

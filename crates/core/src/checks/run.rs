@@ -1,0 +1,276 @@
+//! Running the checks of a pass, and what follows from what they found: their new states, and an event for each
+//! resource that turned bad. A level that the last pass knew already is no news.
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    ALL, Check, CheckAction, CheckInput, CheckState, CheckWord, Checking, Finding, Findings, Item, ItemState,
+    Setting, Where,
+};
+use crate::pipeline::{Input, Trigger};
+use crate::{
+    Advice, Case, ClearedBy, Code, Event, EventId, Provenance, Resource, Role, SourceKind, Stamp,
+};
+
+/// What the checks of one pass gave.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    /// New results, for the ledger.
+    pub(crate) states: Vec<CheckState>,
+    /// What turned bad.
+    pub(crate) events: Vec<Event>,
+    /// Names of the checks that looked at everything they wanted to.
+    sighted: BTreeMap<String, Seen>,
+}
+
+/// What one check saw clearly.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Resources it could not look at.
+    blind_on: BTreeSet<String>,
+    /// Resources it has something to say about.
+    items: BTreeSet<String>,
+}
+
+impl Checked {
+    /// Whether the check behind the case looked in this pass, and has held its resource for good long enough.
+    pub(crate) fn passes(&self, case: &Case) -> bool {
+        let resource = case.resource.to_string();
+        super::name_of(case.code.as_str())
+            .and_then(|name| self.sighted.get(name))
+            .is_some_and(|seen| !seen.items.contains(&resource) && !seen.blind_on.contains(&resource))
+    }
+}
+
+/// Runs every check that belongs to this pass.
+pub(crate) fn run(input: &Input<'_>) -> Checked {
+    let mut checked = Checked::default();
+    let Some(checking) = &input.checks else { return checked };
+    for check in ALL {
+        let setting = checking.settings.of(check);
+        let last = checking.last.iter().find(|state| state.name == check.name);
+        if !setting.enabled {
+            checked.states.extend(disabled(checking, check, last));
+        } else if setting.at.contains(&Where::of(input.trigger)) {
+            let seen = CheckInput { last, ..CheckInput::new(input, checking, &setting) };
+            let mut findings = blindness(&seen, check);
+            if findings.blind.is_empty() {
+                (check.evaluate)(&seen, &mut findings);
+            }
+            let judged = Judged {
+                name: check.name,
+                code: check.code(),
+                check,
+                setting: &setting,
+                cost_us: cost(checking, check),
+            };
+            checked.take(input, checking, &judged, &findings, last);
+        }
+    }
+    checked
+}
+
+/// A check whose area was not read, or not all of it, does not look: half a table is no proof of anything.
+fn blindness(input: &CheckInput<'_>, check: &Check) -> Findings {
+    let mut findings = Findings::default();
+    for area in check.reads {
+        let state = input.facts.state_of(*area);
+        match state {
+            Some(state) if state.said => {}
+            Some(state) if !state.blind.is_empty() => findings.blind(state.blind.join("; ")),
+            _ if *area == crate::facts::Area::Nvml && input.nvml.is_some() => {}
+            _ => findings.blind(format!("{area}: not looked at")),
+        }
+    }
+    findings
+}
+
+fn cost(checking: &Checking<'_>, check: &Check) -> u64 {
+    let costs = check.reads.iter().filter_map(|area| checking.facts.state_of(*area));
+    costs.map(|state| state.cost_us).fold(0, u64::saturating_add)
+}
+
+/// What is the same for a check of ours and a site's own.
+pub(super) struct Judged<'a> {
+    pub(super) name: &'a str,
+    pub(super) code: String,
+    pub(super) check: &'a Check,
+    pub(super) setting: &'a Setting,
+    pub(super) cost_us: u64,
+}
+
+fn disabled(checking: &Checking<'_>, check: &Check, last: Option<&CheckState>) -> Option<CheckState> {
+    let known = last.is_some_and(|last| last.state == CheckWord::Disabled);
+    (!known).then(|| CheckState {
+        name: check.name.to_owned(),
+        state: CheckWord::Disabled,
+        since: checking.facts.at,
+        at: checking.facts.at,
+        boot: checking.facts.boot.clone(),
+        text: "switched off in triage.toml".to_owned(),
+        value: None,
+        cost_us: 0,
+        items: BTreeMap::new(),
+    })
+}
+
+impl Checked {
+    /// Takes what one check found.
+    pub(super) fn take(
+        &mut self,
+        input: &Input<'_>,
+        checking: &Checking<'_>,
+        judged: &Judged<'_>,
+        findings: &Findings,
+        last: Option<&CheckState>,
+    ) {
+        let at = checking.facts.at;
+        let none = BTreeMap::new();
+        let before = last.map_or(&none, |last| &last.items);
+        let whole = findings.blind.iter().any(|(resource, _)| resource.is_none());
+        let blind_on: BTreeSet<String> =
+            findings.blind.iter().filter_map(|(r, _)| r.as_ref()).map(ToString::to_string).collect();
+        let mut items = BTreeMap::new();
+        for finding in &findings.bad {
+            let key = finding.resource.to_string();
+            let item = turned_bad(input, judged.setting, before.get(&key), at);
+            if item.state == ItemState::Bad && self.is_news(input, judged, finding, before.get(&key)) {
+                self.events.push(event(input, judged, finding, at));
+            }
+            items.insert(key, item);
+        }
+        for (key, item) in before {
+            if !items.contains_key(key) {
+                let unseen = whole || blind_on.contains(key);
+                let kept = if unseen { Some(item.clone()) } else { turned_good(input, judged.setting, item, at) };
+                items.extend(kept.map(|kept| (key.clone(), kept)));
+            }
+        }
+        if !whole {
+            let seen = Seen { blind_on, items: items.keys().cloned().collect() };
+            self.sighted.insert(judged.name.to_owned(), seen);
+        }
+        let state = state_of(checking, judged, findings, last, items);
+        // A prolog or epilog writes only what is new; that it looked is of no interest to anybody.
+        let same = last.is_some_and(|last| (last.state, &last.items) == (state.state, &state.items));
+        if input.trigger == Trigger::HealthCheck || !same {
+            self.states.push(state);
+        }
+    }
+
+    /// Whether a bad resource is worth an event: it turned bad, was bad in another boot, or its case asks for less than
+    /// the check may ask for now. A case that a person acquitted is not opened again while nothing changes.
+    fn is_news(&self, input: &Input<'_>, judged: &Judged<'_>, finding: &Finding, before: Option<&Item>) -> bool {
+        let known = before.is_some_and(|item| item.state == ItemState::Bad && item.boot == input.boot);
+        let asks_less = input.cases.iter().any(|case| {
+            case.is_open()
+                && case.code.as_str() == judged.code
+                && case.resource == finding.resource
+                && case.advice < advice(judged, input.trigger)
+        });
+        !known || asks_less
+    }
+}
+
+fn turned_bad(input: &Input<'_>, setting: &Setting, before: Option<&Item>, at: Stamp) -> Item {
+    let since = match before {
+        Some(item) if item.state != ItemState::Good && item.since <= at => item.since,
+        _ => at,
+    };
+    let was_bad = before.is_some_and(|item| item.state == ItemState::Bad);
+    let long_enough = at.micros_since(since) >= setting.bad_for_s.saturating_mul(1_000_000);
+    let state = if was_bad || long_enough { ItemState::Bad } else { ItemState::Waiting };
+    Item { state, since, boot: input.boot.clone() }
+}
+
+/// What is left of an item that was not found bad; `None` once it has been good for long enough.
+fn turned_good(input: &Input<'_>, setting: &Setting, item: &Item, at: Stamp) -> Option<Item> {
+    let since = match item.state {
+        ItemState::Waiting => return None,
+        ItemState::Bad => at,
+        // A clock that was set back must not keep a case open for ever.
+        ItemState::Good => item.since.min(at),
+    };
+    let long_enough = at.micros_since(since) >= setting.good_for_s.saturating_mul(1_000_000);
+    (!long_enough).then(|| Item { state: ItemState::Good, since, boot: input.boot.clone() })
+}
+
+/// Most findings told in one line; the rest are counted.
+const TOLD: usize = 4;
+
+fn state_of(
+    checking: &Checking<'_>,
+    judged: &Judged<'_>,
+    findings: &Findings,
+    last: Option<&CheckState>,
+    items: BTreeMap<String, Item>,
+) -> CheckState {
+    let at = checking.facts.at;
+    let bad = items.values().any(|item| item.state == ItemState::Bad);
+    let (state, texts) = if bad && !findings.bad.is_empty() {
+        (CheckWord::Bad, findings.bad.iter().map(|finding| finding.text.clone()).collect())
+    } else if !findings.blind.is_empty() {
+        (CheckWord::Blind, findings.blind.iter().map(|(_, why)| why.clone()).collect())
+    } else if !findings.bad.is_empty() {
+        let wait = |finding: &Finding| format!("{} (not yet for {} s)", finding.text, judged.setting.bad_for_s);
+        (CheckWord::Ok, findings.bad.iter().map(wait).collect())
+    } else {
+        (CheckWord::Ok, vec![findings.remark.clone()])
+    };
+    let same = last.filter(|last| last.state == state && last.since <= at);
+    CheckState {
+        name: judged.name.to_owned(),
+        state,
+        since: same.map_or(at, |last| last.since),
+        at,
+        boot: checking.facts.boot.clone(),
+        text: told(&texts),
+        value: findings.value.clone(),
+        cost_us: judged.cost_us,
+        items,
+    }
+}
+
+fn told(texts: &[String]) -> String {
+    let shown: Vec<&str> = texts.iter().take(TOLD).map(String::as_str).collect();
+    let more = texts.len().saturating_sub(TOLD);
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    format!("{}{more}", shown.join("; "))
+}
+
+/// What the event asks for. A check that refuses asks for nothing until a job is about to begin.
+fn advice(judged: &Judged<'_>, trigger: Trigger) -> Advice {
+    match (judged.setting.action, trigger) {
+        (CheckAction::Drain, _) | (CheckAction::Refuse, Trigger::Prolog) => judged.check.advice,
+        (CheckAction::Note | CheckAction::Refuse, _) => Advice::Watch,
+    }
+}
+
+fn event(input: &Input<'_>, judged: &Judged<'_>, finding: &Finding, at: Stamp) -> Event {
+    let cursor = at.micros().unsigned_abs();
+    let stream = stream(judged.name, &finding.resource);
+    Event {
+        id: EventId::of(&input.node, &input.boot, SourceKind::Sysfs.word(), &stream, cursor, &judged.code),
+        code: Code::new(judged.code.clone()),
+        at,
+        node: input.node.clone(),
+        boot: input.boot.clone(),
+        source: SourceKind::Sysfs,
+        stream,
+        cursor,
+        provenance: Provenance::Trusted,
+        synthetic: false,
+        class: finding.class.unwrap_or(judged.check.class),
+        role: Role::Root,
+        advice: advice(judged, input.trigger),
+        confidence: finding.confidence,
+        clears: ClearedBy::CheckPasses,
+        resource: finding.resource.clone(),
+        fields: BTreeMap::from([("check".to_owned(), judged.name.to_owned())]),
+        text: finding.text.clone(),
+    }
+}
+
+/// One check may find several resources bad at the same moment: each is a place of its own.
+fn stream(name: &str, resource: &Resource) -> String {
+    format!("{name} {resource}")
+}
