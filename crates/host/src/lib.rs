@@ -2,6 +2,7 @@
 pub mod clock;
 pub mod config;
 pub mod executor;
+pub mod facts;
 pub mod kernel_log;
 pub mod log;
 pub mod nvml;
