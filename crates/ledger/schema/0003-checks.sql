@@ -1,1 +1,34 @@
 -- Version 3: what the state checks found, and what the node is expected to have.
+
+-- The last result of each check. A check that never looked has no row.
+CREATE TABLE checks (
+    name    TEXT    NOT NULL PRIMARY KEY,   -- mounts, site.nhc
+    state   TEXT    NOT NULL CHECK (state IN ('ok', 'disabled', 'blind', 'bad')),
+    since   INTEGER NOT NULL,
+    at      INTEGER NOT NULL,               -- the last look
+    boot    TEXT    NOT NULL,
+    text    TEXT    NOT NULL,
+    value   TEXT,                           -- the figure it looked at, with its unit
+    cost_us INTEGER NOT NULL,
+    items   TEXT    NOT NULL                -- JSON object: resources that are not simply good
+) STRICT, WITHOUT ROWID;
+
+-- What the last health check read of the node, for rates and comparisons. One row.
+CREATE TABLE node_facts (
+    id    INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    at    INTEGER NOT NULL,
+    boot  TEXT    NOT NULL,
+    facts TEXT    NOT NULL                  -- JSON
+) STRICT;
+
+CREATE VIEW v_checks AS
+SELECT c.name,
+       c.state,
+       strftime('%Y-%m-%dT%H:%M:%S', c.since / 1000000, 'unixepoch') || printf('.%06dZ', c.since % 1000000) AS since,
+       strftime('%Y-%m-%dT%H:%M:%S', c.at / 1000000, 'unixepoch') || printf('.%06dZ', c.at % 1000000) AS looked,
+       c.value,
+       c.text,
+       c.cost_us,
+       c.items,
+       c.boot
+FROM checks c;

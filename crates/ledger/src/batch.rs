@@ -1,11 +1,15 @@
 //! What one pass hands over to be written: all of it in one transaction, or nothing.
 use std::collections::BTreeMap;
 
+use triage_core::checks::CheckState;
+use triage_core::facts::NodeFacts;
 use triage_core::reading::NvmlReading;
 use triage_core::{
-    Action, BootId, Case, Decision, Event, JobSpan, NodeName, Observation, SourceKind, Stamp, TaskEdge,
+    Action, BootId, Case, CaseId, Decision, Event, JobSpan, NodeName, NodeRecord, Observation, SourceKind, Stamp, TaskEdge,
     Verdict,
 };
+
+use crate::trail::TrailFacts;
 
 /// The ledger's state of cases, decisions and intents as a pass found it; see [`Batch::based_on`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +65,14 @@ pub struct Batch<'a> {
     pub sources: &'a [SourceReport],
     /// The NVML sweep of this pass.
     pub reading: Option<&'a Reading>,
+    /// What Slurm said of the node, where the pass asked.
+    pub node_record: Option<&'a NodeRecord>,
+    /// Digest of the policy in force; that it changed is a row of the trail.
+    pub policy: Option<&'a str>,
+    /// New results of the state checks.
+    pub checks: &'a [CheckState],
+    /// What this pass read of the node, for the next one's comparison.
+    pub facts: Option<&'a NodeFacts>,
     /// What a person or a program should be able to look up later.
     pub audit: &'a [AuditNote],
 }
@@ -86,6 +98,10 @@ impl<'a> Batch<'a> {
             cursors: &[],
             sources: &[],
             reading: None,
+            checks: &[],
+            facts: None,
+            node_record: None,
+            policy: None,
             audit: &[],
         }
     }
@@ -100,6 +116,10 @@ impl<'a> Batch<'a> {
             && self.cursors.is_empty()
             && self.sources.is_empty()
             && self.reading.is_none()
+            && self.checks.is_empty()
+            && self.facts.is_none()
+            && self.node_record.is_none()
+            && self.policy.is_none()
     }
 
     /// Whether the batch holds evidence, judgement or an intent, which must be on the disk before anything is done.
@@ -251,6 +271,16 @@ pub struct AuditNote {
     pub text: String,
     /// Rests on a drill or a test.
     pub synthetic: bool,
+    /// The node it is about; may be empty.
+    pub node: String,
+    /// The case it is about.
+    pub case: Option<CaseId>,
+    /// The job it is about, as scontrol is told.
+    pub job: Option<String>,
+    /// The rule of the policy that spoke; empty where none did.
+    pub rule: String,
+    /// On what it rests.
+    pub facts: TrailFacts,
 }
 
 impl AuditNote {
@@ -263,6 +293,11 @@ impl AuditNote {
             actor: String::new(),
             text: String::new(),
             synthetic: false,
+            node: String::new(),
+            case: None,
+            job: None,
+            rule: String::new(),
+            facts: TrailFacts::default(),
         }
     }
 }

@@ -1,18 +1,22 @@
 //! What a pass needs to know before it begins: one consistent look at the ledger.
 use rusqlite::{Connection, OptionalExtension, params};
-use triage_core::{Case, Decision, Event, JobSpan, RunId, SourceKind, Stamp, TaskEdge};
+use triage_core::checks::CheckState;
+use triage_core::facts::NodeFacts;
+use triage_core::{Case, Decision, Event, Hold, JobSpan, OutCase, RunId, SourceKind, Stamp, TaskEdge};
 
 use crate::batch::{Cursor, Generation, Reading};
 use crate::error::Result;
 use crate::open::Ledger;
 use crate::query::SourceRow;
-use crate::rows::{self, case, cursor, decision, event, reading, run, source, span, task};
+use crate::out;
+use crate::rows::{self, case, check, cursor, decision, event, hold, reading, run, source, span, task};
 use crate::store;
 
 /// Events of one run that a pass is given at most; a run with more has long told its story.
 const RUN_EVENTS: u32 = 4096;
 /// Task records of one run that a pass is given at most.
 const RUN_TASKS: u32 = 16_384;
+const BEGINNING: Stamp = Stamp::from_micros(i64::MIN);
 const FOREVER: Stamp = Stamp::from_micros(i64::MAX);
 /// Two clocks tell of a task's start: the prolog's comes first, but a clock may be set back between the two.
 const CLOCK_SLACK_US: i64 = 5_000_000;
@@ -46,10 +50,18 @@ pub struct Loaded {
     pub run_events: Vec<Event>,
     /// The latest decision for each open case and for the run, one for each subject and case.
     pub decided: Vec<Decision>,
+    /// Cases for which this node was taken out and is not known to be back.
+    pub out: Vec<OutCase>,
+    /// When our drains were lifted by us lately, oldest first.
+    pub returns: Vec<Stamp>,
     /// How far each source has been read.
     pub cursors: Vec<Cursor>,
     /// Whether each source could be read.
     pub sources: Vec<SourceRow>,
+    /// The last result of every state check.
+    pub checks: Vec<CheckState>,
+    /// What nobody has released; whether a hold still stands is a question of the moment ([`Hold::stands`]).
+    pub holds: Vec<Hold>,
 }
 
 impl Loaded {
@@ -89,10 +101,22 @@ impl Ledger {
                     None => Vec::new(),
                 },
                 span,
+                out: out::cases(conn)?,
+                returns: out::returns(conn)?,
                 cursors: cursor::all(conn)?,
                 sources: sources(conn)?,
+                checks: check::all(conn)?,
+                holds: hold::standing(conn, BEGINNING)?,
             })
         })
+    }
+
+    /// What the last health check read of the node. Not part of [`Ledger::load`]: a prolog has no use for it.
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub fn last_facts(&self) -> Result<Option<NodeFacts>> {
+        self.read(check::last_facts)
     }
 
     /// The latest span of a job's run on this node that has not ended: what an epilog, which is not told when the

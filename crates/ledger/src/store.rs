@@ -6,9 +6,10 @@ use crate::batch::{Batch, Cursor, Generation, Recorded};
 use crate::error::Result;
 use crate::open::{Durability, Ledger};
 use crate::retain;
+use crate::trail;
 use crate::rows::observation::Place;
 use crate::rows::{
-    audit, case, counter, cursor, decision, event, intent, meta, observation, reading, source, span, task,
+    audit, case, check, counter, cursor, decision, event, intent, meta, observation, reading, sighting, source, span, task,
     verdict,
 };
 
@@ -76,6 +77,16 @@ fn record(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<Recorded> {
     if let Some(reading) = batch.reading {
         reading::put(tx, batch.node, reading)?;
     }
+    if let Some(record) = batch.node_record {
+        sighting::put(tx, record, batch.now)?;
+    }
+    trail::policy(tx, batch)?;
+    for state in batch.checks {
+        check::put(tx, state)?;
+    }
+    if let Some(facts) = batch.facts {
+        check::put_facts(tx, facts)?;
+    }
     for note in batch.audit {
         audit::put(tx, batch.now, batch.program, note)?;
     }
@@ -135,13 +146,17 @@ fn is_new(stored: &[Cursor], advanced: &[&Cursor], line: &Observation) -> bool {
 
 fn put_judgement(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<usize> {
     for case in batch.cases {
+        let before = trail::before(tx, case)?;
         case::put(tx, case)?;
+        trail::case_changed(tx, batch, case, before.as_ref())?;
     }
     for verdict in batch.verdicts {
         verdict::put(tx, verdict)?;
     }
     for decision in batch.decisions {
-        decision::put(tx, decision)?;
+        if decision::put(tx, decision)? {
+            trail::decided(tx, batch, decision)?;
+        }
     }
     let mut new = 0;
     for wanted in batch.intents {

@@ -1,16 +1,17 @@
 //! The lists. Each is one statement, read to its end before anything is returned: nobody prints with a transaction
 //! open.
 use rusqlite::{Connection, Row, params_from_iter};
+use triage_core::checks::CheckState;
 use triage_core::{Case, Decision, Event, JobSpan, Stamp, TaskEdge, Verdict};
 
 use super::filter::{Conditions, cases_of, int, word};
-use super::{AuditRow, Counter, Filter, SourceRow};
+use super::{AuditRow, Counter, Filter, Sighting, SourceRow};
 use crate::batch::{Level, Reading};
 use crate::error::Result;
 use crate::intents::IntentRow;
 use crate::load;
 use crate::open::Ledger;
-use crate::rows::{self, audit, case, counter, decision, event, intent, reading, span, verdict};
+use crate::rows::{self, audit, case, check, counter, decision, event, intent, reading, sighting, span, verdict};
 
 impl Ledger {
     /// Events, by their own time. For a job: those on its nodes while it ran there, and the evidence of its cases.
@@ -170,7 +171,8 @@ impl Ledger {
         self.read(|conn| query.run(conn, &conditions, filter, intent::read))
     }
 
-    /// The audit. `level` leaves out what is quieter.
+    /// The audit: the trail of all that was decided and done. `level` leaves out what is quieter, `code` narrows to a kind
+    /// (`case`, `case.opened`).
     ///
     /// # Errors
     /// See [`Ledger::events`].
@@ -184,12 +186,47 @@ impl Ledger {
             Some(Level::Info) | None => {}
         }
         if let Some(case) = &filter.case {
-            // Subjects are a case's id or the key of an action that ends in it.
-            let about = "a.subject = ? OR substr(a.subject, -length(?)) = ?";
-            conditions.add(about, std::iter::repeat_n(word(case.as_str()), 3));
+            // Rows of the first versions name their case only in the subject: its id, or an action's key that ends in it.
+            let about = "a.case_id = ? OR a.subject = ? OR substr(a.subject, -length(?)) = ?";
+            conditions.add(about, std::iter::repeat_n(word(case.as_str()), 4));
+        }
+        if let Some(node) = &filter.node {
+            conditions.add("a.node = ?", [word(node.as_str())]);
+        }
+        if let Some(job) = filter.job {
+            match job.task {
+                Some(task) => conditions.add("a.job = ?", [word(&format!("{}_{task}", job.job))]),
+                None => {
+                    // A task of an array is also known by the id that it has of its own.
+                    let about = "a.job = ? OR substr(a.job, 1, length(?)) = ? OR a.job IN (
+                         SELECT r.array_job || '_' || r.array_task FROM runs r
+                         WHERE r.job = ? AND r.array_job IS NOT NULL)";
+                    let task = word(&format!("{}_", job.job));
+                    let name = word(&job.job.to_string());
+                    conditions.add(about, [name, task.clone(), task, int(i64::from(job.job))]);
+                }
+            }
+        }
+        if let Some(code) = &filter.code {
+            let kind = "a.kind = ? OR substr(a.kind, 1, length(?) + 1) = ? || '.'";
+            conditions.add(kind, std::iter::repeat_n(word(code), 3));
         }
         let query = Query { columns: audit::COLUMNS, from: "audit a", order: "a.at DESC, a.id DESC" };
         self.read(|conn| query.run(conn, &conditions, filter, audit::read))
+    }
+
+    /// The node as Slurm had it, by the moment it was last read so.
+    ///
+    /// # Errors
+    /// See [`Ledger::events`].
+    pub fn sightings(&self, filter: &Filter) -> Result<Vec<Sighting>> {
+        let mut conditions = Conditions::default();
+        conditions.time(filter, "s.first_seen", "s.last_seen");
+        if let Some(node) = &filter.node {
+            conditions.add("s.node = ?", [word(node.as_str())]);
+        }
+        let query = Query { columns: sighting::COLUMNS, from: "sightings s", order: "s.id DESC" };
+        self.read(|conn| query.run(conn, &conditions, filter, sighting::read))
     }
 
     /// Task starts and ends of a run, oldest first.
@@ -206,6 +243,14 @@ impl Ledger {
     /// See [`Ledger::events`].
     pub fn sources(&self) -> Result<Vec<SourceRow>> {
         self.read(load::sources)
+    }
+
+    /// The last result of every state check, by name.
+    ///
+    /// # Errors
+    /// See [`Ledger::events`].
+    pub fn checks(&self) -> Result<Vec<CheckState>> {
+        self.read(check::all)
     }
 
     /// What was only counted since the UTC day of `since`.

@@ -1,15 +1,18 @@
 //! One file a table: how a record becomes a row and a row a record.
 pub(crate) mod audit;
 pub(crate) mod case;
+pub(crate) mod check;
 pub(crate) mod counter;
 pub(crate) mod cursor;
 pub(crate) mod decision;
 pub(crate) mod event;
+pub(crate) mod hold;
 pub(crate) mod intent;
 pub(crate) mod meta;
 pub(crate) mod observation;
 pub(crate) mod reading;
 pub(crate) mod run;
+pub(crate) mod sighting;
 pub(crate) mod source;
 pub(crate) mod span;
 pub(crate) mod task;
