@@ -12,8 +12,8 @@ pub struct Expect {
     pub mounts: Vec<ExpectMount>,
     /// Services, by unit name without `.service`, besides those that are enabled.
     pub services: Vec<String>,
-    /// The CPU frequency governor of every CPU.
-    pub governor: Option<String>,
+    /// The CPU frequency governor of every CPU; empty: whichever, as long as all have the same.
+    pub governor: String,
     /// Huge pages by page size in KiB (`{ "2048" = 512 }`).
     pub hugepages: BTreeMap<String, u64>,
 }

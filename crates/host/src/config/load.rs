@@ -55,9 +55,22 @@ impl Config {
             Warning { path: path.to_owned(), line, column, key: key.join(".") }
         });
         let mut warnings: Vec<Warning> = warnings.collect();
+        warnings.extend(unknown_checks(&config).map(|name| {
+            let key = vec!["checks".to_owned(), name.to_owned()];
+            let (line, column) = line_column(text, key_offset(root.get_ref(), &key).unwrap_or(0));
+            Warning { path: path.to_owned(), line, column, key: key.join(".") }
+        }));
         warnings.sort_by_key(|warning| (warning.line, warning.column));
         Ok(Loaded { config, warnings })
     }
+}
+
+/// Names in `[checks]` that are of no check. A site's own check is named after its file, which may come and go.
+fn unknown_checks(config: &Config) -> impl Iterator<Item = &str> {
+    let known = |name: &&String| {
+        triage_core::checks::find(name).is_none() && !name.starts_with(triage_core::checks::SITE_CODE)
+    };
+    config.checks.0.keys().filter(known).map(String::as_str)
 }
 
 fn parts(path: &serde_ignored::Path<'_>) -> Vec<String> {

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use triage_core::checks::{CheckSettings, Expect};
 
 use super::values;
 
@@ -20,10 +21,17 @@ pub struct Config {
     pub kernel_log: KernelLog,
     /// GPUs through NVML.
     pub nvml: Nvml,
+    /// What is read of a job's output.
+    pub output: Output,
     /// The node's database.
     pub ledger: Ledger,
     /// What the suite says about itself.
     pub log: Log,
+    /// What the site says of single state checks, by name.
+    #[serde(deserialize_with = "values::checks")]
+    pub checks: CheckSettings,
+    /// What this node should have.
+    pub expect: Expect,
 }
 
 /// `[paths]`: absolute; `%n` stands for the node's name, as in slurm.conf.
@@ -45,6 +53,9 @@ pub struct Paths {
     /// Folder of `triage-probe` and the other executables.
     #[serde(deserialize_with = "values::path")]
     pub libexec: PathBuf,
+    /// Folder of the site's own checks.
+    #[serde(deserialize_with = "values::path")]
+    pub checks: PathBuf,
 }
 
 impl Default for Paths {
@@ -55,6 +66,7 @@ impl Default for Paths {
             policy: "/etc/slurm-triage/policy.toml".into(),
             catalog: "/etc/slurm-triage/catalog.d".into(),
             libexec: "/usr/lib/slurm-triage".into(),
+            checks: "/etc/slurm-triage/checks.d".into(),
         }
     }
 }
@@ -105,6 +117,16 @@ pub struct Deadlines {
     /// begin time by itself about 121 s after that, so a later finisher has nothing left to do.
     #[serde(rename = "finisher_s", deserialize_with = "values::seconds")]
     pub finisher: Duration,
+    /// `mount_ms`: how long one filesystem may take to answer statvfs(2). A healthy one needs a millisecond; an NFS
+    /// server that fails over may need longer than this, which is why a hang alone drains nothing.
+    #[serde(rename = "mount_ms", deserialize_with = "values::millis")]
+    pub mount: Duration,
+    /// `site_check_ms`: longest one of the site's own checks may take.
+    #[serde(rename = "site_check_ms", deserialize_with = "values::millis")]
+    pub site_check: Duration,
+    /// `site_checks_ms`: longest all of them together may take.
+    #[serde(rename = "site_checks_ms", deserialize_with = "values::millis")]
+    pub site_checks: Duration,
 }
 
 impl Default for Deadlines {
@@ -115,6 +137,9 @@ impl Default for Deadlines {
             healthcheck: Duration::from_millis(45_000),
             probe: Duration::from_millis(20_000),
             finisher: Duration::from_secs(600),
+            mount: Duration::from_millis(3_000),
+            site_check: Duration::from_millis(10_000),
+            site_checks: Duration::from_millis(20_000),
         }
     }
 }
@@ -190,6 +215,30 @@ pub enum NvmlEnabled {
     Never,
 }
 
+/// `[output]`: what is read of what a job printed, with the rights of the job's owner.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Output {
+    /// Whether it is read at all.
+    pub enabled: bool,
+    /// `head_kib`: bytes of the beginnings of all files of a job together: versions, addresses, ranks.
+    #[serde(rename = "head_kib", deserialize_with = "values::output_kib")]
+    pub head: u64,
+    /// `tail_mib`: bytes of their ends together. 64 MiB of common training output are many hours, and are looked
+    /// through within 0.1 s.
+    #[serde(rename = "tail_mib", deserialize_with = "values::output_mib")]
+    pub tail: u64,
+    /// `deadline_ms`: after which what was read by then counts, and a reader that hangs is left behind.
+    #[serde(rename = "deadline_ms", deserialize_with = "values::millis")]
+    pub deadline: Duration,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self { enabled: true, head: 1024 << 10, tail: 64 << 20, deadline: Duration::from_millis(3_000) }
+    }
+}
+
 /// `[ledger]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -216,11 +265,13 @@ pub struct Log {
     pub level: LogLevel,
     /// Also to syslog (facility daemon).
     pub syslog: bool,
+    /// Each row of the ledger's trail to syslog, one line of JSON.
+    pub audit_syslog: bool,
 }
 
 impl Default for Log {
     fn default() -> Self {
-        Self { level: LogLevel::Info, syslog: false }
+        Self { level: LogLevel::Info, syslog: false, audit_syslog: false }
     }
 }
 

@@ -32,6 +32,9 @@ fn the_shipped_file_and_the_document_show_every_key() {
         ("healthcheck", "healthcheck_ms"),
         ("probe", "probe_ms"),
         ("finisher", "finisher_s"),
+        ("mount", "mount_ms"),
+        ("site_check", "site_check_ms"),
+        ("site_checks", "site_checks_ms"),
         ("max_bytes", "max_kib"),
     ];
     let debug = format!("{:#?}", Config::default());

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
+use triage_core::checks::CheckSettings;
 
 /// slurmd kills HealthCheckProgram after 60 s; what is left is for the program's own end.
 const HEALTHCHECK_MAX_MS: u64 = 58_000;
@@ -31,6 +32,15 @@ pub(super) fn seconds<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Er
 pub(super) fn kib<'de, D: Deserializer<'de>>(d: D) -> Result<usize, D::Error> {
     let kib = within(d, 64, 1024 * 1024, "KiB")?;
     usize::try_from(kib * 1024).map_err(D::Error::custom)
+}
+
+pub(super) fn output_kib<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
+    within(d, 0, 65_536, "KiB").map(|kib| kib * 1024)
+}
+
+/// The bound keeps a reader and the program that waits for it small.
+pub(super) fn output_mib<'de, D: Deserializer<'de>>(d: D) -> Result<u64, D::Error> {
+    within(d, 1, 256, "MiB").map(|mib| mib * 1024 * 1024)
 }
 
 pub(super) fn days<'de, D: Deserializer<'de>>(d: D) -> Result<u32, D::Error> {
@@ -75,4 +85,15 @@ fn clean<E: Error>(text: String) -> Result<String, E> {
         return Err(E::custom("the path holds a control character: remove it"));
     }
     Ok(text)
+}
+
+/// A threshold that is no number would be neither reached nor missed.
+pub(super) fn checks<'de, D: Deserializer<'de>>(d: D) -> Result<CheckSettings, D::Error> {
+    let settings = CheckSettings::deserialize(d)?;
+    for (name, setting) in &settings.0 {
+        if setting.threshold.is_some_and(|value| !value.is_finite() || value < 0.0) {
+            return Err(D::Error::custom(format!("the threshold of {name} is no figure: write a number, 0 or more")));
+        }
+    }
+    Ok(settings)
 }
