@@ -36,6 +36,8 @@ vocabulary! {
         Leftovers = "leftovers",
         /// slurm.conf.
         Slurm = "slurm",
+        /// gres.conf, and the GPUs slurm.conf promises.
+        Gres = "gres",
         /// `/sys/bus/pci/devices`.
         Pci = "pci",
         /// `/sys/class/infiniband`, `/sys/class/net`.

@@ -1,4 +1,6 @@
 //! NVIDIA's driver and its services, as files tell of them: without asking NVML, which may hang or not be there.
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What the kernel and `/run` say of NVIDIA's software.
@@ -21,8 +23,24 @@ pub struct DriverFacts {
     pub imex: Option<bool>,
     /// An IMEX domain is configured (`/etc/nvidia-imex/nodes_config.cfg` names a node).
     pub imex_configured: bool,
-    /// Why this could not be read, in one line.
-    pub blind: Option<String>,
+    /// MIG devices (compute instances) by the number N of their GPU's `/dev/nvidiaN`; GPUs without any are not named.
+    pub mig_devices: BTreeMap<u32, u32>,
+    /// The processes NVML names on the GPUs, as `/proc` knows them.
+    pub owners: Vec<GpuOwner>,
+}
+
+/// A process on a GPU.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GpuOwner {
+    /// Process id.
+    pub pid: u32,
+    /// Its name; empty where `/proc` does not know it.
+    pub name: String,
+    /// Its owner.
+    pub uid: Option<u32>,
+    /// The Slurm job whose control group it is in.
+    pub job: Option<u32>,
 }
 
 /// Kernel modules that are looked for.

@@ -24,6 +24,9 @@ pub struct Mount {
     pub kind: String,
     /// What is mounted: `/dev/sda1`, `server:/export`.
     pub source: String,
+    /// Its device (`8:1`); the same for two mounts of one filesystem. Empty in fstab.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub device: String,
     /// It may not be written to: the mount's own `ro`, or the filesystem's.
     pub read_only: bool,
 }

@@ -5,6 +5,7 @@
 //! cannot be read does not take the others with it.
 mod area;
 pub mod driver;
+pub mod gres;
 pub mod host;
 pub mod nic;
 pub mod pci;
@@ -63,6 +64,9 @@ pub struct NodeFacts {
     /// What slurm.conf says of this node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slurm: Option<Sheet<host::SlurmNode>>,
+    /// The GPUs Slurm is told of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gres: Option<Sheet<gres::GresFacts>>,
     /// The PCI bus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pci: Option<Sheet<pci::PciFacts>>,
@@ -99,6 +103,7 @@ impl NodeFacts {
             Area::Pstore => of(self.pstore.as_ref()),
             Area::Leftovers => of(self.leftovers.as_ref()),
             Area::Slurm => of(self.slurm.as_ref()),
+            Area::Gres => of(self.gres.as_ref()),
             Area::Pci => of(self.pci.as_ref()),
             Area::Nic => of(self.nic.as_ref()),
             Area::Driver => of(self.driver.as_ref()),

@@ -14,8 +14,6 @@ pub struct NicFacts {
     pub ports: Vec<RdmaPort>,
     /// Every network interface with a device behind it.
     pub interfaces: Vec<NetInterface>,
-    /// Why sysfs could not be read, in one line.
-    pub blind: Option<String>,
 }
 
 impl NicFacts {

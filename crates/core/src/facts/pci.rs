@@ -10,8 +10,6 @@ use crate::PciAddress;
 pub struct PciFacts {
     /// GPUs, NVSwitches and network adapters; virtual functions are left out.
     pub devices: Vec<PciDevice>,
-    /// Why the bus could not be read; then `devices` says nothing.
-    pub blind: Option<String>,
 }
 
 impl PciFacts {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use triage_core::PciAddress;
+use triage_core::facts::Sheet;
 use triage_core::facts::nic::{HW_COUNTERS, NetInterface, NicFacts, PORT_COUNTERS, RdmaPort};
 
 use super::attr;
@@ -21,11 +22,12 @@ const MAX_PORTS: usize = 128;
 const IFF_UP: u32 = 1;
 
 /// Reads all ports and interfaces below `root`. `before`: what was read earlier in this boot, if anything was.
-pub fn read(root: &Root, before: Option<&NicFacts>) -> NicFacts {
+pub fn read(root: &Root, before: Option<&NicFacts>) -> Sheet<NicFacts> {
     let (ports, no_ports) = listed(&root.at(RDMA), |at, device| ports(at, device, before));
     let (interfaces, no_interfaces) =
         listed(&root.at(NET), |at, name| interface(at, name).into_iter().collect());
-    NicFacts { ports, interfaces, blind: no_ports.or(no_interfaces) }
+    let blind = no_ports.into_iter().chain(no_interfaces).collect();
+    Sheet { said: Some(NicFacts { ports, interfaces }), blind, cost_us: 0 }
 }
 
 /// What `each` makes of every name in a folder. A folder that is not there holds nothing; one that cannot be read is said.

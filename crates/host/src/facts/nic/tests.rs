@@ -12,11 +12,17 @@ fn machine() -> (tempfile::TempDir, Machine) {
     (folder, machine)
 }
 
+fn said(machine: &Machine, before: Option<&NicFacts>) -> NicFacts {
+    let sheet = read(&machine.root(), before);
+    assert!(sheet.blind.is_empty());
+    sheet.said.unwrap()
+}
+
 #[test]
 fn a_healthy_server_is_read_whole() {
     let (_folder, machine) = machine();
-    let facts = read(&machine.root(), None);
-    assert_eq!((facts.ports.len(), facts.interfaces.len(), facts.blind.as_deref()), (8, 8, None));
+    let facts = said(&machine, None);
+    assert_eq!((facts.ports.len(), facts.interfaces.len()), (8, 8));
     let port = facts.port("mlx5_3", 1).unwrap();
     assert_eq!(
         (port.state.as_str(), port.phys_state.as_str(), port.link_layer.as_str()),
@@ -42,7 +48,7 @@ fn a_port_that_is_down_and_an_interface_without_carrier_are_seen() {
     machine.file("sys/class/net/ib0/carrier", "0\n").unwrap();
     machine.file("sys/class/net/ib1/flags", "0x1002\n").unwrap();
     machine.file("sys/class/net/ib1/operstate", "down\n").unwrap();
-    let facts = read(&machine.root(), None);
+    let facts = said(&machine, None);
     assert!(!facts.port("mlx5_0", 1).unwrap().is_up());
     assert!(facts.interface("ib0").unwrap().is_down());
     assert!(!facts.interface("ib1").unwrap().is_down(), "nobody brought it up");
@@ -55,7 +61,7 @@ fn what_has_no_hardware_is_left_out() {
         machine.file(&format!("sys/class/net/{name}/operstate"), "up\n").unwrap();
     }
     machine.file("sys/class/infiniband/rxe0/ports/1/state", "4: ACTIVE\n").unwrap();
-    let facts = read(&machine.root(), None);
+    let facts = said(&machine, None);
     assert_eq!((facts.ports.len(), facts.interfaces.len()), (8, 8));
 }
 
@@ -66,15 +72,15 @@ fn a_counter_that_was_refused_is_not_asked_for_again() {
     fs::remove_file(&counter).unwrap();
     // A folder is refused as the firmware refuses: opening works, reading does not.
     fs::create_dir(&counter).unwrap();
-    let first = read(&machine.root(), None);
+    let first = said(&machine, None);
     assert!(first.port("mlx5_0", 1).unwrap().counters_refused);
     assert!(!first.port("mlx5_1", 1).unwrap().counters_refused);
     fs::remove_dir(&counter).unwrap();
     fs::write(&counter, "7\n").unwrap();
-    let second = read(&machine.root(), Some(&first));
+    let second = said(&machine, Some(&first));
     assert!(second.port("mlx5_0", 1).unwrap().counters_refused, "still not asked");
     assert!(second.port("mlx5_0", 1).unwrap().counters.is_empty());
-    assert_eq!(read(&machine.root(), None).port("mlx5_0", 1).unwrap().counter("link_downed"), Some(7));
+    assert_eq!(said(&machine, None).port("mlx5_0", 1).unwrap().counter("link_downed"), Some(7));
 }
 
 #[test]
@@ -85,7 +91,7 @@ fn hostile_attributes_are_unknown_values() {
         fs::write(at, [b"\xff\0".as_slice(), &[b'9'; 9000]].concat()).unwrap();
     }
     machine.file("sys/class/infiniband/mlx5_0/ports/nonsense/state", "1: DOWN\n").unwrap();
-    let facts = read(&machine.root(), None);
+    let facts = said(&machine, None);
     assert_eq!(facts.ports.len(), 8);
     let port = facts.port("mlx5_0", 1).unwrap();
     assert!(port.is_up() && port.rate_mbps.is_none() && port.counter("link_downed").is_none());
@@ -94,7 +100,10 @@ fn hostile_attributes_are_unknown_values() {
 #[test]
 fn a_machine_without_network_adapters_is_not_blind() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(read(&Root::new(folder.path()), None), NicFacts::default());
+    assert_eq!(said(&Machine::new(folder.path()), None), NicFacts::default());
+    fs::create_dir_all(folder.path().join("sys/class")).unwrap();
+    fs::write(folder.path().join("sys/class/net"), "").unwrap();
+    assert_eq!(read(&Root::new(folder.path()), None).blind.len(), 1);
 }
 
 #[test]

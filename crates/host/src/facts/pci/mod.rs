@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use triage_core::PciAddress;
+use triage_core::facts::Sheet;
 use triage_core::facts::pci::{AerCounts, PciDevice, PciFacts, PciKind, PcieLink};
 
 use super::attr;
@@ -16,15 +17,14 @@ const NVIDIA: u32 = 0x10de;
 const MAX_DEVICES: usize = 256;
 
 /// Reads the bus below `root`. A machine without one has no devices, and that is no blindness.
-pub fn read(root: &Root) -> PciFacts {
+pub fn read(root: &Root) -> Sheet<PciFacts> {
     let folder = root.at(FOLDER);
     match attr::names(&folder) {
-        Ok(names) => PciFacts {
+        Ok(names) => Sheet::read(PciFacts {
             devices: names.iter().filter_map(|name| device(&folder, name)).take(MAX_DEVICES).collect(),
-            blind: None,
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => PciFacts::default(),
-        Err(error) => PciFacts { devices: Vec::new(), blind: Some(format!("{}: {error}", folder.display())) },
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Sheet::read(PciFacts::default()),
+        Err(error) => Sheet::blind(format!("{}: {error}", folder.display())),
     }
 }
 
