@@ -139,14 +139,7 @@ fn is_alive(root: &Root, process: &ProcessId) -> bool {
 }
 
 pub(crate) fn note(level: Level, kind: &str, text: String) -> AuditNote {
-    AuditNote {
-        level,
-        kind: kind.to_owned(),
-        subject: String::new(),
-        actor: String::new(),
-        text,
-        synthetic: false,
-    }
+    AuditNote { level, text, ..AuditNote::info(kind, "") }
 }
 
 #[cfg(test)]

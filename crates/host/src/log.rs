@@ -10,16 +10,23 @@ use crate::config;
 /// Longest message, bytes. A log line is no place for more.
 const MAX: usize = 1024;
 
+/// The target of rows of the ledger's trail. They go to syslog alone, and only where the site asks for them.
+const TRAIL: &str = "triage_trail";
+
+/// Longest row of the trail, bytes. It is JSON: what is longer would be cut into something else, and is left out.
+const MAX_ROW: usize = 8 * 1024;
+
 struct Backend {
     program: &'static str,
     level: LevelFilter,
     syslog: bool,
+    trail: bool,
 }
 
 /// Sets the log up. A second call changes nothing.
 pub fn init(program: &'static str, settings: &config::Log) {
     let level = LevelFilter::from(settings.level);
-    let backend = Box::new(Backend { program, level, syslog: settings.syslog });
+    let backend = Box::new(Backend { program, level, syslog: settings.syslog, trail: settings.audit_syslog });
     if ::log::set_boxed_logger(backend).is_ok() {
         ::log::set_max_level(level);
     }
@@ -27,11 +34,18 @@ pub fn init(program: &'static str, settings: &config::Log) {
 
 impl Log for Backend {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= self.level
+        if metadata.target() == TRAIL { self.trail } else { metadata.level() <= self.level }
     }
 
     fn log(&self, record: &Record<'_>) {
         if !self.enabled(record.metadata()) {
+            return;
+        }
+        if record.target() == TRAIL {
+            let row = record.args().to_string();
+            if row.len() <= MAX_ROW {
+                to_syslog(Level::Info, &format!("slurm-triage-trail: {row}"));
+            }
             return;
         }
         let text = line(&record.args().to_string());

@@ -15,13 +15,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use triage_core::{Action, ActionKey, CaseState, Outcome, Stamp, UnknownWord};
+use triage_core::{Action, ActionKey, CaseId, CaseState, Hold, Outcome, Stamp, UnknownWord};
 
-use crate::batch::{AuditNote, Level, ProcessId};
+use crate::batch::{AuditNote, ProcessId};
 use crate::error::Result;
 use crate::open::Ledger;
 use crate::rows::{self, audit, clip, intent};
 use crate::store;
+use crate::{people, trail};
 
 /// Where an intent stands; the drawing is at the head of this file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -136,6 +137,8 @@ pub enum Claim {
     },
     /// Another process is at it.
     Held(ProcessId),
+    /// A person holds it; it waits until that is released or it expires.
+    OnHold(Box<Hold>),
     /// There is nothing to carry out: no such intent, or it failed or expired.
     Gone,
 }
@@ -211,10 +214,12 @@ fn claim(tx: &Transaction<'_>, request: &ClaimRequest<'_>) -> Result<Claim> {
             expire(tx, request.now)?;
             Ok(Claim::Gone)
         }
-        IntentState::Pending => take(tx, found, request, false, false),
+        IntentState::Pending => unless_held(tx, found, request, false, false),
         IntentState::Running => match still_at_it(&found, request) {
             Some(owner) => Ok(Claim::Held(owner.clone())),
-            None => take(tx, found, request, true, late),
+            // What is only looked at changes nothing that a person could want to keep.
+            None if late => take(tx, found, request, true, true),
+            None => unless_held(tx, found, request, true, false),
         },
     }
 }
@@ -225,6 +230,19 @@ fn still_at_it<'a>(intent: &'a IntentRow, request: &ClaimRequest<'_>) -> Option<
     let lives =
         |owner: &&ProcessId| owner.boot == request.me.boot && *owner != request.me && (request.alive)(owner);
     intent.owner.as_ref().filter(|_| in_time).filter(lives)
+}
+
+fn unless_held(
+    tx: &Transaction<'_>,
+    found: IntentRow,
+    request: &ClaimRequest<'_>,
+    after_crash: bool,
+    too_late: bool,
+) -> Result<Claim> {
+    match people::held(tx, &found.action, request.now)? {
+        Some(hold) => Ok(Claim::OnHold(hold.into())),
+        None => take(tx, found, request, after_crash, too_late),
+    }
 }
 
 fn take(
@@ -282,21 +300,43 @@ fn settle(tx: &Transaction<'_>, claimed: &Claimed, outcome: &Outcome, program: &
             params![case.as_str(), CaseState::Acted.word(), CaseState::Open.word()],
         )?;
     }
+    if let (Action::ConfirmDrain { case, .. }, IntentState::Failed) = (&intent.action, state)
+        && !claimed.too_late
+    {
+        take_back(tx, case, &outcome.answer)?;
+    }
     store::bump_generation(tx)?;
     let note = AuditNote {
-        level: if state == IntentState::Failed { Level::Warning } else { Level::Info },
         text: format!("{state}: {}", outcome.answer),
         synthetic: intent.synthetic,
-        ..AuditNote::info(format!("action.{}", intent.action.kind()), intent.action.key())
+        ..trail::about_action(tx, &intent.action, state)?
     };
     audit::put(tx, outcome.at, program, &note)?;
     Ok(Settled::As(state))
 }
 
+/// The drain of this case was one too many and is lifted: the case is open as before, and a later decision may want
+/// the drain again.
+fn take_back(tx: &Transaction<'_>, case: &CaseId, answer: &str) -> Result<()> {
+    tx.execute(
+        "UPDATE actions SET state = 'failed', answer = ?2 WHERE case_id = ?1 AND kind = 'drain' AND state = 'done'",
+        params![case.as_str(), clip(answer)],
+    )?;
+    tx.execute(
+        "UPDATE cases SET state = ?2 WHERE id = ?1 AND state = ?3",
+        params![case.as_str(), CaseState::Open.word(), CaseState::Acted.word()],
+    )?;
+    Ok(())
+}
+
 /// Lets go of what nobody began in time. How many there were.
 pub(crate) fn expire(conn: &Connection, now: Stamp) -> Result<usize> {
-    Ok(conn.execute(
-        "UPDATE actions SET state = 'expired', settled_at = ?1 WHERE state = 'pending' AND expires < ?1",
-        [now.micros()],
-    )?)
+    let mut statement = conn.prepare(
+        "UPDATE actions SET state = 'expired', settled_at = ?1 WHERE state = 'pending' AND expires < ?1
+         RETURNING key",
+    )?;
+    let keys: Vec<String> =
+        statement.query_map([now.micros()], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    trail::expired(conn, &keys, now)?;
+    Ok(keys.len())
 }

@@ -14,8 +14,11 @@ mod export;
 mod intents;
 mod journal;
 mod load;
+mod memory;
 mod migrate;
 mod open;
+mod out;
+mod people;
 mod place;
 mod query;
 mod read_only;
@@ -23,6 +26,7 @@ mod retain;
 mod rows;
 mod spool;
 mod store;
+mod trail;
 
 pub use batch::{
     AuditNote, Batch, Cursor, Generation, Level, NewIntent, ProcessId, Reading, Recorded, Seen, SourceReport,
@@ -33,7 +37,9 @@ pub use journal::{FsKind, JournalMode, journal_mode};
 pub use load::{Load, Loaded};
 pub use migrate::SCHEMA_VERSION;
 pub use open::{Access, Ledger, OpenOptions, Opened};
+pub use people::{Closed, Closing, Held, Word};
 pub use place::SetAside;
-pub use query::{About, AuditRow, Counter, Filter, Found, JobFilter, Replaced, SourceRow};
+pub use query::{About, AuditRow, Counter, Filter, Found, JobFilter, Replaced, Sighting, SourceRow};
 pub use retain::{Limits, Upkeep};
 pub use spool::{Imported, SpoolRequest};
+pub use trail::{LOG_TARGET as TRAIL_TARGET, TrailFacts};

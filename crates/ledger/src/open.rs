@@ -13,6 +13,7 @@ use crate::migrate::{self, FILES, Header, SCHEMA_VERSION};
 use crate::place::{self, FileId, Found, Lock, SetAside};
 use crate::query::pragma;
 use crate::read_only;
+use crate::trail;
 
 /// Why the ledger is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,8 +143,11 @@ impl Ledger {
         let run = || {
             conn.pragma_update(None, "synchronous", durability.pragma(opened.journal))?;
             let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let trail = trail::Tail::begin(&tx)?;
             let value = work(&tx)?;
+            let told = trail.end(&tx)?;
             tx.commit()?;
+            told.iter().for_each(trail::tell);
             Ok(value)
         };
         run().map_err(|error| sorted(path, error))

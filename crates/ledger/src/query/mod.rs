@@ -4,7 +4,7 @@ mod filter;
 mod lists;
 mod lookup;
 
-use triage_core::{SourceKind, Stamp};
+use triage_core::{NodeName, SourceKind, Stamp};
 
 use crate::batch::{AuditNote, ProcessId};
 
@@ -55,6 +55,25 @@ pub struct SourceRow {
     pub hung: Option<ProcessId>,
     /// What the last look cost, microseconds of wall time.
     pub cost_us: u64,
+}
+
+/// The node as Slurm had it, for as long as it said the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// The node.
+    pub node: NodeName,
+    /// Slurm's words for its state, joined by a plus sign.
+    pub state: String,
+    /// The reason, without who gave it.
+    pub reason: String,
+    /// It took no new jobs.
+    pub is_out: bool,
+    /// The reason was one of ours.
+    pub ours: bool,
+    /// When it was first read so.
+    pub first_seen: Stamp,
+    /// When it was last read so.
+    pub last_seen: Stamp,
 }
 
 /// One count of one UTC day.

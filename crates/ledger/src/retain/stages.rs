@@ -52,6 +52,11 @@ pub(super) const STAGES: &[Stage] = &[
     },
     Stage { candidates: "FROM verdicts v WHERE v.at < ?1 ORDER BY v.at", remove: verdicts },
     Stage { candidates: "FROM job_spans s WHERE s.ended < ?1 ORDER BY s.ended", remove: spans },
+    Stage { candidates: "FROM sightings s WHERE s.last_seen < ?1 ORDER BY s.last_seen", remove: sightings },
+    Stage {
+        candidates: "FROM holds h WHERE ifnull(h.ended_at, h.until) < ?1 ORDER BY h.id",
+        remove: holds,
+    },
     Stage { candidates: "FROM audit a WHERE a.at < ?1 ORDER BY a.at", remove: audit },
 ];
 
@@ -127,6 +132,16 @@ fn spans(tx: &Transaction<'_>, candidates: &str, before: Stamp, limit: u32) -> R
         gone += unnamed.execute([run])? as u64;
     }
     Ok(vec![("job_spans", runs.len() as u64), ("runs", gone)])
+}
+
+fn sightings(tx: &Transaction<'_>, candidates: &str, before: Stamp, limit: u32) -> Result<Removed> {
+    let sql = format!("DELETE FROM sightings WHERE id IN (SELECT s.id {candidates} LIMIT ?2)");
+    Ok(vec![("sightings", delete(tx, &sql, before, limit)?)])
+}
+
+fn holds(tx: &Transaction<'_>, candidates: &str, before: Stamp, limit: u32) -> Result<Removed> {
+    let sql = format!("DELETE FROM holds WHERE id IN (SELECT h.id {candidates} LIMIT ?2)");
+    Ok(vec![("holds", delete(tx, &sql, before, limit)?)])
 }
 
 /// The trigger lets go only of what is older than the floor written down here.

@@ -1,19 +1,20 @@
 //! `audit`: what the suite and the people who use it did. Append only, kept so by triggers.
 use rusqlite::{Connection, Row, params};
-use triage_core::Stamp;
+use triage_core::{CaseId, Stamp};
 
-use super::{SqlResult, clip, stamp};
+use super::{SqlResult, clip, json, optional_text, stamp, to_json};
 use crate::batch::{AuditNote, Level};
 use crate::error::Result;
 use crate::query::AuditRow;
 
-pub(crate) const COLUMNS: &str =
-    "a.id, a.at, a.program, a.actor, a.level, a.kind, a.subject, a.text, a.synthetic";
+pub(crate) const COLUMNS: &str = "a.id, a.at, a.program, a.actor, a.level, a.kind, a.subject, a.text, \
+     a.synthetic, a.node, a.case_id, a.job, a.rule, a.facts";
 
 pub(crate) fn put(conn: &Connection, now: Stamp, program: &str, note: &AuditNote) -> Result<()> {
     conn.execute(
-        "INSERT INTO audit (at, program, actor, level, kind, subject, text, synthetic)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO audit (at, program, actor, level, kind, subject, text, synthetic, node, case_id, job, rule,
+                            facts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params![
             now.micros(),
             program,
@@ -22,7 +23,12 @@ pub(crate) fn put(conn: &Connection, now: Stamp, program: &str, note: &AuditNote
             note.kind,
             note.subject,
             clip(&note.text),
-            note.synthetic
+            note.synthetic,
+            note.node,
+            note.case.as_ref().map(CaseId::as_str),
+            note.job,
+            note.rule,
+            to_json("the facts of a row of the trail", &note.facts)?,
         ],
     )?;
     Ok(())
@@ -46,6 +52,12 @@ pub(crate) fn read(row: &Row<'_>) -> SqlResult<AuditRow> {
             actor: row.get("actor")?,
             text: row.get("text")?,
             synthetic: row.get("synthetic")?,
+            node: row.get("node")?,
+            case: optional_text(row, "case_id")?,
+            job: row.get("job")?,
+            rule: row.get("rule")?,
+            // A row whose facts a later version wrote in another way still tells the rest.
+            facts: json(row, "facts").unwrap_or_default(),
         },
     })
 }

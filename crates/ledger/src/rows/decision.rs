@@ -12,13 +12,13 @@ pub(crate) const COLUMNS: &str = "d.id, d.at, d.node, d.intent, d.rule, d.mode, 
 /// Where [`COLUMNS`] come from.
 pub(crate) const FROM: &str = "decisions d LEFT JOIN runs r ON r.id = d.run";
 
-/// Writes the decision unless it is there already.
-pub(crate) fn put(conn: &Connection, decision: &Decision) -> Result<()> {
+/// Writes the decision; `false` when it is there already.
+pub(crate) fn put(conn: &Connection, decision: &Decision) -> Result<bool> {
     let (node, run) = match &decision.subject {
         Subject::Node(node) => (Some(node.as_str()), None),
         Subject::Run(run) => (None, Some(run::number(conn, run)?)),
     };
-    conn.execute(
+    let new = conn.execute(
         "INSERT INTO decisions (id, at, node, run, intent, rule, mode, gates, case_id, verdict_id, synthetic, why)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING",
         params![
@@ -36,7 +36,7 @@ pub(crate) fn put(conn: &Connection, decision: &Decision) -> Result<()> {
             decision.why,
         ],
     )?;
-    Ok(())
+    Ok(new > 0)
 }
 
 pub(crate) fn read(row: &Row<'_>) -> SqlResult<Decision> {
