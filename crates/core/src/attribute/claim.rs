@@ -29,6 +29,8 @@ pub(super) enum Tier {
     History,
     /// Only symptoms, and their pattern.
     Pattern,
+    /// Nothing of the run itself; something happened next to it.
+    Rest,
 }
 
 /// What a rule says.

@@ -1,6 +1,6 @@
 //! How the run ended: by itself, or because somebody ended it, and who of it went first.
-use super::JobEvidence;
 use super::place::Places;
+use super::{JobEvidence, OutputEvent};
 use crate::{ExitStatus, Stamp, TaskWhat};
 
 /// A task that ended badly.
@@ -14,6 +14,8 @@ pub(super) struct Death {
     pub(super) task: u32,
     /// How.
     pub(super) status: ExitStatus,
+    /// Only the job's output says so.
+    pub(super) said: bool,
 }
 
 impl Death {
@@ -82,7 +84,13 @@ pub(super) fn deaths(evidence: &JobEvidence, offsets: &[i64]) -> Vec<Death> {
                 && !status.is_success()
                 && edge.step.parse::<u32>().is_ok()
             {
-                deaths.push(Death { at: at.plus_micros(-offset), node, task: edge.rank, status });
+                deaths.push(Death {
+                    at: at.plus_micros(-offset),
+                    node,
+                    task: edge.rank,
+                    status,
+                    said: false,
+                });
             }
         }
     }
@@ -108,7 +116,7 @@ pub(super) fn deaths_by_srun(evidence: &JobEvidence, places: &Places) -> Vec<Dea
         };
         let status = status(seen.field("how").unwrap_or_default());
         let at = seen.time.own.or(seen.time.after).or(evidence.run.end).unwrap_or(evidence.run.start);
-        deaths.extend(expanded(tasks).into_iter().map(|task| Death { at, node, task, status }));
+        deaths.extend(expanded(tasks).into_iter().map(|task| Death { at, node, task, status, said: true }));
     }
     deaths
 }
@@ -135,6 +143,24 @@ fn expanded(list: &str) -> Vec<u32> {
         Some((first.parse::<u32>().ok()?, last.parse::<u32>().ok()?))
     });
     ranges.flat_map(|(first, last)| first..=last).take(MOST_TASKS).collect()
+}
+
+/// The rank that failed first by the word of torchrun, whose agents each tell of the first failure they observed. Ranks
+/// that an agent had asked to end are none.
+pub(super) fn first_by_torchrun(evidence: &JobEvidence, places: &Places, zone: i64) -> Option<Death> {
+    let told = evidence.output.iter().filter(|seen| !seen.survived && seen.code() == "torch.elastic_root");
+    let death = |seen: &OutputEvent| {
+        let rank = seen.rank?;
+        let host = seen.host.as_deref().or_else(|| seen.field("host"));
+        let node = host.and_then(|host| places.host(host)).or_else(|| places.node_of_rank(rank))?;
+        let status = match seen.number::<i32>("exitcode")? {
+            signal @ ..0 => ExitStatus::Signal(signal.saturating_neg()),
+            code => ExitStatus::Exit(code),
+        };
+        Some(Death { at: seen.time.own?.plus_micros(-zone), node, task: rank, status, said: true })
+    };
+    let asked_to_end = |death: &Death| death.status == ExitStatus::Signal(15);
+    told.filter_map(death).min_by_key(|death| (asked_to_end(death), death.at, death.node, death.task))
 }
 
 /// When a run that was ended from outside began to be taken down: its first task killed that way, else what slurmstepd

@@ -17,6 +17,8 @@ pub struct JobEvidence {
     pub flight: Option<crate::flight::Summary>,
     /// Earlier runs that the ledgers of these nodes remember.
     pub history: Vec<PastRun>,
+    /// Whose ledger the history is from; `None`: those of all nodes, so that the nodes can be compared.
+    pub history_of: Option<NodeName>,
     /// Sources of the job as a whole that could not be read, one sentence each.
     pub blind: Vec<String>,
 }
@@ -63,6 +65,10 @@ pub struct NodeEvidence {
     pub nics: Vec<NicReading>,
     /// Processes that the kernel killed for want of memory.
     pub oom: Vec<OomKill>,
+    /// GPUs of the node that the run is known not to have had.
+    pub beside: Vec<Resource>,
+    /// Only what the node told of itself is known, and nothing of its tasks: their silence is no news.
+    pub told_only: bool,
     /// Sources of this node that could not be read, one sentence each.
     pub blind: Vec<String>,
 }

@@ -94,6 +94,7 @@ fn conclude(scene: &Scene<'_>, faults: &Faults, rule: &'static str, claim: Claim
         class: claim.class,
         confidence: claim.confidence,
         rule,
+        trusted: claim.trusted,
         victims: victims(scene, &culprits),
         faults: all_faults(scene, faults, claim.faults, &culprits, claim.confidence),
         evidence,

@@ -1,5 +1,6 @@
 //! What the evidence says.
-use crate::{Advice, CauseClass, Code, Confidence, Culprit, EventId, NodeName, Provenance, Resource, Stamp};
+use crate::{Advice, CauseClass, Code, Confidence, Culprit, NodeName, Resource, Stamp};
+pub use crate::{Discounted, Evidence};
 
 /// The cause of a run's end, with everything it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub struct Attribution {
     pub confidence: Confidence,
     /// The rule that decided.
     pub rule: &'static str,
+    /// Whether the claim stands on something that no job can write.
+    pub trusted: bool,
     /// Who is to blame; empty: nobody can be named.
     pub culprits: Vec<Culprit>,
     /// Nodes that only suffered.
@@ -27,32 +30,18 @@ pub struct Attribution {
     pub story: Vec<String>,
 }
 
-/// One piece of evidence.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Evidence {
-    /// When, where it is known; of a symptom with a duration: when it began.
-    pub time: Option<Stamp>,
-    /// On which node, where it is known.
-    pub node: Option<NodeName>,
-    /// The catalogue's name for it.
-    pub code: Code,
-    /// The line, or what was found, in words.
-    pub text: String,
-    /// How far it can be believed.
-    pub provenance: Provenance,
-    /// The event it is, where it is one.
-    pub event: Option<EventId>,
-}
-
-/// Something seen that does not count.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Discounted {
-    /// What was seen.
-    pub evidence: Evidence,
-    /// How many of its kind.
-    pub count: u64,
-    /// Why it does not count.
-    pub why: String,
+impl Attribution {
+    /// The code that says best what happened, and what it is about: of the fault that ended the run, else of the first
+    /// piece of evidence. Policy rules are asked by it, and later runs remember it.
+    pub fn lead(&self) -> (Code, Resource) {
+        match self.faults.iter().find(|fault| fault.ended_run) {
+            Some(fault) => (fault.code.clone(), fault.resource.clone()),
+            None => {
+                let first = self.evidence.first().map(|evidence| evidence.code.clone());
+                (first.unwrap_or_else(|| Code::from("unknown")), Resource::Job)
+            }
+        }
+    }
 }
 
 /// A fault of a node that stands on trusted evidence.

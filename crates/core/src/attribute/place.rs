@@ -111,8 +111,11 @@ impl Places {
         self.per_launcher.is_some()
     }
 
-    /// Whether the job has this GPU; `None` when no task says which it has.
+    /// Whether the job has this GPU; `None` when neither Slurm nor a task says which it has.
     pub(super) fn uses_gpu(&self, evidence: &JobEvidence, node: usize, resource: &Resource) -> Option<bool> {
+        if evidence.nodes.get(node)?.beside.contains(resource) {
+            return Some(false);
+        }
         let Resource::Gpu(wanted) = resource else { return None };
         let tasks = &evidence.nodes.get(node)?.tasks;
         let named: Vec<PciAddress> =

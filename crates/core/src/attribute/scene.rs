@@ -21,6 +21,8 @@ pub(super) struct Scene<'a> {
     pub(super) zone: i64,
     pub(super) ending: Ending,
     pub(super) deaths: Vec<Death>,
+    /// Who failed first by torchrun's word, where the task records do not tell: a task is a launcher of many ranks there.
+    pub(super) said_first: Option<Death>,
     /// When an ending from outside began.
     pub(super) taken_down: Option<Stamp>,
     /// What rules ask for over and over, once it was asked for.
@@ -41,11 +43,14 @@ impl<'a> Scene<'a> {
         if deaths.is_empty() {
             deaths = ending::deaths_by_srun(evidence, &places);
         }
+        let zone = zone(evidence);
+        let undecided = deaths.is_empty() || places.are_launchers();
+        let said_first = undecided.then(|| ending::first_by_torchrun(evidence, &places, zone)).flatten();
         let ending = Ending::of(evidence);
         let taken_down =
             matches!(ending, Ending::Outside(_)).then(|| ending::taken_down_at(evidence, &deaths)).flatten();
         let asked = Asked::default();
-        Self { evidence, places, zone: zone(evidence), offsets, ending, deaths, taken_down, asked }
+        Self { evidence, places, zone, offsets, ending, deaths, said_first, taken_down, asked }
     }
 
     /// A node's name.
@@ -127,11 +132,17 @@ impl<'a> Scene<'a> {
             _ => None,
         };
         let by_death = || {
-            let rank = self.places.rank(seen).filter(|_| !self.places.are_launchers())?;
+            let rank = self.places.rank(seen)?;
+            if self.failed_first(rank) {
+                return self.first_failure().map(|death| death.at);
+            }
+            if self.places.are_launchers() {
+                return None;
+            }
             self.deaths.iter().find(|death| death.task == rank).map(|death| death.at)
         };
         let by_first_death = || {
-            let first = self.first_death()?.at;
+            let first = self.first_failure()?.at;
             Some(after.map_or(first, |after| after.max(first))).filter(|at| before.is_none_or(|b| *at <= b))
         };
         let own = seen.time.own.and_then(sane);
@@ -152,6 +163,22 @@ impl<'a> Scene<'a> {
         self.deaths.iter().find(|death| !(outside && death.is_by_kill())).copied()
     }
 
+    /// The rank that failed first: by the task records, else by torchrun's word. The latter explains what the job printed;
+    /// what is held against a node never rests on it.
+    pub(super) fn first_failure(&self) -> Option<Death> {
+        match (self.said_first, self.first_death()) {
+            (Some(said), Some(death)) if said.at > death.at.plus_micros(TOGETHER) => Some(death),
+            (said, death) => said.or(death),
+        }
+    }
+
+    /// Whether the rank is the one that failed first. The number of a launcher is no rank.
+    pub(super) fn failed_first(&self, rank: u32) -> bool {
+        let known =
+            |death: &Death| death.said && self.said_first == Some(*death) || !self.places.are_launchers();
+        self.first_failure().filter(known).is_some_and(|death| death.task == rank)
+    }
+
     /// Whether nothing was heard of trouble until the run was ended from outside: no death, no time-out.
     pub(super) fn is_silent_until_taken_down(&self) -> bool {
         self.taken_down.is_some()
@@ -166,12 +193,12 @@ impl<'a> Scene<'a> {
 
     fn find_first_word(&self) -> bool {
         const RIGHT_BEFORE: i64 = 120_000_000;
-        let Some(death) = self.first_death() else { return false };
-        let its_own =
-            |seen: &OutputEvent| match self.places.rank(seen).filter(|_| !self.places.are_launchers()) {
-                Some(rank) => rank == death.task,
-                None => self.places.origin(seen).is_none_or(|node| node == death.node),
-            };
+        let Some(death) = self.first_failure() else { return false };
+        let ranks_tell = !self.places.are_launchers() || self.said_first == Some(death);
+        let its_own = |seen: &OutputEvent| match self.places.rank(seen).filter(|_| ranks_tell) {
+            Some(rank) => rank == death.task,
+            None => self.places.origin(seen).is_none_or(|node| node == death.node),
+        };
         self.output().any(|seen| {
             seen.event.class == CauseClass::Application
                 && may_be_blamed(&seen.event)
@@ -229,8 +256,12 @@ impl<'a> Scene<'a> {
             time: Some(death.at),
             node: self.name(death.node).cloned(),
             code: "task.exit".into(),
-            text: format!("task {} ended with {}", death.task, death.status),
-            provenance: Provenance::Trusted,
+            text: if self.said_first == Some(*death) {
+                format!("rank {} failed first, with {}, by torchrun's word", death.task, death.status)
+            } else {
+                format!("task {} ended with {}", death.task, death.status)
+            },
+            provenance: if death.said { Provenance::User } else { Provenance::Trusted },
             event: None,
         }
     }

@@ -64,12 +64,13 @@ fn piece(evidence: &Evidence) -> String {
 }
 
 fn first_death(scene: &Scene<'_>, claim: &Claim) -> Option<String> {
-    let death = scene.first_death()?;
+    let death = scene.first_failure()?;
     if claim.class == CauseClass::None || claim.evidence.iter().any(|e| e.code.as_str() == "task.exit") {
         return None;
     }
     let node = scene.name(death.node)?;
-    Some(format!("{} {node} task {} ended first, with {}", clock(death.at), death.task, death.status))
+    let who = if death.said { "rank" } else { "task" };
+    Some(format!("{} {node} {who} {} ended first, with {}", clock(death.at), death.task, death.status))
 }
 
 /// What the many printed because of it.

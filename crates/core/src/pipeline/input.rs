@@ -1,5 +1,9 @@
 //! Everything one pass knows. Immutable, "now" included: the same input always gives the same output.
+use crate::attribute::PastRun;
 use crate::catalog::Catalog;
+use crate::joblog::OutputReport;
+use crate::fleet::Fleet;
+use crate::memory::Memory;
 use crate::policy::Policy;
 use crate::reading::NvmlReading;
 use crate::{
@@ -37,6 +41,8 @@ pub struct Input<'a> {
     pub observations: Vec<Observation>,
     /// Open cases of this node.
     pub cases: Vec<Case>,
+    /// What earlier passes left besides.
+    pub past: super::Past,
     /// The last NVML sweep before this pass, with the boot it was made in.
     pub last_reading: Option<(BootId, NvmlReading)>,
     /// Runs that are on the node or left it lately, the current one not among them.
@@ -47,6 +53,12 @@ pub struct Input<'a> {
     pub tasks: Vec<(Stamp, TaskEdge)>,
     /// Events of earlier passes that fall into that run.
     pub run_events: Vec<Event>,
+    /// The kernel's log was read to its end in this pass.
+    pub kernel_read: bool,
+    /// Earlier runs that this node's ledger remembers; for an epilog.
+    pub history: Vec<PastRun>,
+    /// What the run printed, once asked for.
+    pub output: Asked<OutputReport>,
     /// The latest decision for each open case and for the run.
     pub decided: Vec<Decision>,
     /// Cases for which we took this node out and it is not known to be back, with what was done about them since.
@@ -59,6 +71,10 @@ pub struct Input<'a> {
     pub peers: Asked<Vec<PeerEvidence>>,
     /// The job as Slurm has it, once asked for.
     pub job: Asked<JobRecord>,
+    /// What the ledger remembers, once asked for.
+    pub memory: Asked<Memory>,
+    /// Every node as Slurm has it, once asked for.
+    pub fleet: Asked<Fleet>,
     /// This node as Slurm has it, once asked for.
     pub node_record: Asked<NodeRecord>,
     /// What the state checks look at; `None`: this pass makes none.

@@ -1,8 +1,10 @@
 //! The one call: [`step`].
 mod input;
 mod output;
+mod past;
 mod stages;
 
 pub use input::{Asked, Input, Trigger};
 pub use output::{Need, Output};
+pub use past::{Closed, Endpoint, Past};
 pub use stages::step;

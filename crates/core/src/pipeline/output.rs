@@ -1,6 +1,7 @@
 //! What one pass found out and wants. Side effects happen afterwards, elsewhere, from this alone.
 use std::collections::BTreeMap;
 
+use crate::serd::Engine;
 use crate::{Action, Case, Decision, Event, Verdict};
 
 /// The output of [`super::step`].
@@ -20,12 +21,14 @@ pub struct Output {
     pub actions: Vec<Action>,
     /// New results of the state checks.
     pub checks: Vec<crate::checks::CheckState>,
-    /// What the controller must be asked before this pass can be finished. While this is not empty, decisions and
+    /// Counts of repeats that changed, in their new state; one with nothing to remember is to be forgotten.
+    pub engines: Vec<Engine>,
+    /// What must be asked before this pass can be finished. While this is not empty, decisions and
     /// actions are; ask, fill the input, and step again.
     pub needs: Vec<Need>,
 }
 
-/// A question for the controller.
+/// A question for the controller, or for the job's own files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
     /// This node's record.
@@ -34,4 +37,10 @@ pub enum Need {
     Job,
     /// The node records of the run's other nodes.
     Peers,
+    /// What the run printed: read after the job's record, which says where it is.
+    Output,
+    /// Every node's record: how many are out by us. Only where a drain would be carried out otherwise.
+    Fleet,
+    /// What this node's ledger remembers; no question for the controller.
+    Memory,
 }

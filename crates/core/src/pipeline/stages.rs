@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, Need, Output, Trigger};
 use crate::detectors::CaseBook;
-use crate::{Event, EventId, Observation, Payload, Role, checks, decide, detectors, judge, sources, sweep};
+use crate::{Event, EventId, Observation, Payload, Role, checks, decide, detectors, judge, serd, sources, sweep};
 
 /// Events of one code on one resource that a single pass keeps. A crashing job can log the same Xid a hundred
 /// thousand times; what is beyond the bound is counted.
@@ -19,6 +19,8 @@ pub fn step(input: &Input<'_>) -> Output {
     output.repeats = bound(&mut events);
     let mut checked = checks::run(input);
     events.append(&mut checked.events);
+    let mut fed = serd::feed(input, &events);
+    events.append(&mut fed.fired);
 
     let mut book = CaseBook::new(input);
     for detector in detectors::ALL {
@@ -31,11 +33,17 @@ pub fn step(input: &Input<'_>) -> Output {
     if output.needs.is_empty() {
         let verdict = judge::verdict(input, &events, &cases);
         let decided = decide::decide(input, &cases, verdict.as_ref());
-        output.decisions = decided.decisions;
-        output.actions = decided.actions;
-        output.verdicts.extend(verdict);
+        if asks_for_fleet(input, &decided.actions) {
+            output.needs.push(Need::Fleet);
+        } else {
+            output.decisions = decided.decisions;
+            output.actions = decided.actions;
+            output.verdicts.extend(verdict);
+        }
     }
     output.cases = book.changed();
+    output.engines = fed.changed;
+    output.engines.append(&mut book.take_marks());
     output.events = events;
     output.checks = checked.states;
     output
@@ -79,6 +87,15 @@ fn bound(events: &mut Vec<Event>) -> BTreeMap<String, u64> {
     repeats
 }
 
+/// Whether a node is about to be taken out and nobody has counted the others yet. A prolog counts nobody, as it asks the
+/// controller nothing; the next health check looks at what it did.
+fn asks_for_fleet(input: &Input<'_>, actions: &[crate::Action]) -> bool {
+    input.trigger != Trigger::Prolog
+        && input.fleet.is_open()
+        && !input.node_record.get().is_some_and(crate::fleet::is_out_by_us)
+        && actions.iter().any(|action| matches!(action, crate::Action::Drain { .. }))
+}
+
 /// What must be asked. A healthy node with a healthy job asks nothing.
 fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> Vec<Need> {
     let mut needs = Vec::new();
@@ -91,16 +108,24 @@ fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> 
     if (wants_node_out || undone_is_possible || comes_back) && input.node_record.is_open() {
         needs.push(Need::Node);
     }
-    let Some(span) = input.span.as_ref().filter(|_| input.trigger == Trigger::Epilog) else { return needs };
-    if span.is_batch_host() && judge::is_failed(span) {
-        // With a fault of this node's own the job is explained; a peer that has one too drains itself.
-        if span.nodes.len() > 1 && !wants_node_out && input.peers.is_open() {
-            needs.push(Need::Peers);
-        }
-        let blamed = wants_node_out || input.peers.get().is_some_and(|peers| !peers.is_empty());
-        if blamed && input.job.is_open() {
-            needs.push(Need::Job);
-        }
+    let judged = judge::judged(input);
+    let asks_for_history = input.policy.asks_for_history() && cases.iter().any(crate::Case::is_open);
+    if (judged.is_some() || asks_for_history) && input.memory.is_open() {
+        needs.push(Need::Memory);
+    }
+    let Some(span) = judged else { return needs };
+    // With a fault of this node's own the job is explained; a peer that has one too drains itself.
+    let ask_peers = span.nodes.len() > 1 && !wants_node_out && input.peers.is_open();
+    if ask_peers {
+        needs.push(Need::Peers);
+    }
+    if input.job.is_open() {
+        needs.push(Need::Job);
+    }
+    // Where the output is, the job's record tells.
+    let open = input.output.is_open() && !ask_peers && !input.job.is_open();
+    if open && judge::wants_output(input, span, cases) {
+        needs.push(Need::Output);
     }
     needs
 }

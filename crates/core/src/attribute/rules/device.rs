@@ -8,6 +8,26 @@ use crate::{Advice, CauseClass, Confidence, Resource, Stamp};
 /// A fault of a node that a trusted source reports, at the right time to have ended the run.
 pub(super) const NODE_FAULT: Rule = Rule { name: "node_fault", tier: Tier::Specific, judge };
 
+/// A GPU that the run did not have broke. That is no proof: the run never used it, as far as is known. But a CUDA
+/// start-up looks at all GPUs of its node.
+pub(super) const GPU_BESIDE: Rule = Rule { name: "gpu_beside", tier: Tier::Rest, judge: gpu_beside };
+
+/// Faults that reach beyond their GPU: links end on other GPUs, and with one GPU off the bus new CUDA processes can
+/// fail on the whole node (reports from the field: CUDA error 999 on every GPU of it).
+const SHARED: &[&str] = &[
+    "xid.79",
+    "nvidia.gpu_off_bus",
+    "nvml.gpu_lost",
+    "xid.74",
+    "xid.144",
+    "xid.145",
+    "xid.146",
+    "xid.147",
+    "xid.148",
+    "xid.149",
+    "xid.150",
+];
+
 /// How long before the first death a fault may lie when nothing tells when the run stood still. NCCL's default time-out
 /// is ten minutes, PyTorch's thirty; a fault hours before with the job running on is not what ended it.
 const BEFORE_DEATH: i64 = 45 * 60 * 1_000_000;
@@ -75,15 +95,34 @@ const fn abreast_within(a: &Blamed, b: &Blamed, micros: i64) -> bool {
     a.fault.at.micros_since(b.fault.at).saturating_abs() <= micros
 }
 
+/// Whether the run is known not to have had the GPU.
+fn is_beside(scene: &Scene<'_>, blamed: &Blamed) -> bool {
+    is_gpu(&blamed.fault.resource)
+        && scene.places.uses_gpu(scene.evidence, blamed.node, &blamed.fault.resource) == Some(false)
+}
+
+/// Whether the fault of a GPU beside the run's can have ended it: by what it is, and because a task of that node ended
+/// soon after it. A process that ran on for long had no need of that GPU.
+fn reaches_beyond(scene: &Scene<'_>, blamed: &Blamed) -> bool {
+    let soon = |at: Stamp| at.micros_since(blamed.fault.at) <= BEFORE_STALL;
+    let here = |death: &Death| death.node == blamed.node;
+    let first =
+        scene.first_death().map_or_else(|| Some(scene.end()), |death| here(&death).then_some(death.at));
+    SHARED.contains(&blamed.fault.code.as_str()) && first.is_some_and(soon)
+}
+
 /// Whether the fault can have ended the run.
 pub(super) fn explains(scene: &Scene<'_>, blamed: &Blamed) -> bool {
-    let fault = &blamed.fault;
-    if fault.advice < Advice::Requeue || fault.confidence < Confidence::Probable {
+    if is_beside(scene, blamed) && !reaches_beyond(scene, blamed) {
         return false;
     }
-    if is_gpu(&fault.resource)
-        && scene.places.uses_gpu(scene.evidence, blamed.node, &fault.resource) == Some(false)
-    {
+    is_near_the_end(scene, blamed)
+}
+
+/// Whether the fault is grave enough, and at the right time, to have ended the run.
+fn is_near_the_end(scene: &Scene<'_>, blamed: &Blamed) -> bool {
+    let fault = &blamed.fault;
+    if fault.advice < Advice::Requeue || fault.confidence < Confidence::Probable {
         return false;
     }
     // A service that fails while a run is there ends only runs that need it, and those end on its node first.
@@ -100,6 +139,26 @@ pub(super) fn explains(scene: &Scene<'_>, blamed: &Blamed) -> bool {
     let stood_still = scene.is_silent_until_taken_down() && fault.advice.wants_node_out();
     let in_time = (fault.at >= early || stood_still) && fault.at <= latest;
     (in_time && scene.is_within_run(fault.at)) || was_there(scene, blamed)
+}
+
+fn gpu_beside(scene: &Scene<'_>, faults: &Faults) -> Option<Claim> {
+    let told = |blamed: &&Blamed| {
+        let slurm = scene.evidence.nodes.get(blamed.node).map(|node| node.beside.as_slice());
+        slurm.unwrap_or_default().contains(&blamed.fault.resource)
+    };
+    let blamed = faults.list.iter().filter(told).find(|blamed| is_near_the_end(scene, blamed))?;
+    let why = format!(
+        "{} of {}, a GPU the job did not have, failed: {}",
+        blamed.fault.resource,
+        blamed.fault.node,
+        headline(blamed)
+    );
+    let mut claim = Claim::new(blamed.fault.class, Confidence::Suspected, why);
+    claim.at = Some(blamed.fault.at);
+    claim.trusted = true;
+    claim.culprits = vec![(blamed.node, Some(blamed.fault.resource.clone()))];
+    claim.evidence = blamed.evidence.clone();
+    Some(claim)
 }
 
 /// How far before the first sign a fault may lie.

@@ -120,7 +120,10 @@ fn printed<'a>(scene: &Scene<'a>, faults: &Faults, discounted: &mut Vec<Discount
 
 /// Where lines come from that do not say: the one node on which all tasks ended that ended first, by their own doing.
 fn place_of_first_deaths(scene: &Scene<'_>) -> Option<usize> {
-    let first = scene.first_death()?;
+    let first = scene.first_failure()?;
+    if scene.said_first == Some(first) {
+        return Some(first.node);
+    }
     let together = || scene.deaths.iter().filter(|d| !d.is_by_kill() && d.at.micros_since(first.at) <= ECHO);
     together().all(|death| death.node == first.node).then_some(first.node).filter(|_| together().count() > 0)
 }
@@ -222,14 +225,14 @@ fn is_of_the_job(scene: &Scene<'_>, at: Stamp, node: usize, event: &Event) -> bo
 
 /// Whether the error may have come before everything else: it is of the rank that ended first, or not later than that.
 fn is_no_echo(scene: &Scene<'_>, candidate: &Candidate<'_>) -> bool {
-    let Some(death) = scene.first_death() else { return true };
-    let of_the_first = candidate.rank == Some(death.task) && !scene.places.are_launchers();
-    of_the_first || candidate.at.is_none_or(|at| at <= death.at.plus_micros(ECHO))
+    let Some(death) = scene.first_failure() else { return true };
+    candidate.rank.is_some_and(|rank| scene.failed_first(rank))
+        || candidate.at.is_none_or(|at| at <= death.at.plus_micros(ECHO))
 }
 
 /// The earliest; of those abreast the one that says most.
 fn earliest<'a, 'b>(scene: &Scene<'_>, candidates: &'b [Candidate<'a>]) -> Option<&'b Candidate<'a>> {
-    let fallback = scene.first_death().map(|death| death.at).or(scene.evidence.run.end).unwrap_or_default();
+    let fallback = scene.first_failure().map(|death| death.at).or(scene.evidence.run.end).unwrap_or_default();
     let time = |candidate: &Candidate<'_>| candidate.at.unwrap_or(fallback);
     // An error of unclear cause counts only where nobody says anything clear in time: a bare launch failure is
     // explained by the assertion that another line of the same rank reports.
@@ -245,7 +248,9 @@ fn earliest<'a, 'b>(scene: &Scene<'_>, candidates: &'b [Candidate<'a>]) -> Optio
         time(other).micros_since(time(lead)).saturating_abs() <= TOGETHER
             && (other.class != CauseClass::Unknown || lead.class == CauseClass::Unknown)
     });
-    abreast.min_by_key(|candidate| (!candidate.trusted, time(candidate)))
+    let first_to_fail =
+        |candidate: &Candidate<'_>| candidate.rank.is_some_and(|rank| scene.failed_first(rank));
+    abreast.min_by_key(|candidate| (!candidate.trusted, !first_to_fail(candidate), time(candidate)))
 }
 
 fn describe(scene: &Scene<'_>, first: &Candidate<'_>, same: &[&Candidate<'_>]) -> Claim {
@@ -275,7 +280,7 @@ fn describe(scene: &Scene<'_>, first: &Candidate<'_>, same: &[&Candidate<'_>]) -
     claim
         .evidence
         .extend(same.iter().find(|other| other.trusted != first.trusted).map(|c| c.evidence.clone()));
-    claim.evidence.extend(scene.first_death().map(|death| scene.obituary(&death)));
+    claim.evidence.extend(scene.first_failure().map(|death| scene.obituary(&death)));
     if let Some((node, (at, event))) =
         lone_node.and_then(|node| Some((node, witness(scene, first.code, node)?)))
         && class == CauseClass::System

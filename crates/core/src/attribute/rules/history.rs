@@ -119,7 +119,8 @@ fn program_differs(scene: &Scene<'_>, before: &[&PastRun]) -> bool {
 /// No part is named, but one node of the job, and no other of them, was in failed jobs of several users.
 fn same_node(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     // With a specific error of its own the run does not need its neighbours' past.
-    if has_own_error(scene) || scene.evidence.nodes.len() < 2 {
+    // One node's ledger knows its own past best: that compares nothing.
+    if has_own_error(scene) || scene.evidence.nodes.len() < 2 || scene.evidence.history_of.is_some() {
         return None;
     }
     let blamed = |past: &PastRun| past.class != "application" && past.user != scene.evidence.run.user;

@@ -37,4 +37,5 @@ pub(super) const RULES: &[Rule] = &[
     pattern::NOT_ALL_JOINED,
     pattern::NETWORK_ERRORS,
     pattern::LAGGARD,
+    device::GPU_BESIDE,
 ];

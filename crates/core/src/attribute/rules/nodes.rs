@@ -93,14 +93,19 @@ fn of_silence(scene: &Scene<'_>) -> Claim {
     claim
 }
 
-/// Nodes whose tasks were seen to start and not to end, when tasks of other nodes were.
+/// Nodes whose tasks were seen to start and not to end, when tasks of other nodes were. Of a node that only told of
+/// itself nobody could have seen a task end.
 fn silent_nodes(scene: &Scene<'_>) -> Vec<usize> {
     let ended = |node: &crate::attribute::NodeEvidence| {
         node.tasks.iter().any(|(_, edge)| matches!(edge.what, TaskWhat::End(_)))
     };
     let nodes = &scene.evidence.nodes;
-    let silent: Vec<usize> =
-        nodes.iter().enumerate().filter(|(_, node)| !ended(node)).map(|(index, _)| index).collect();
+    let silent: Vec<usize> = nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| !node.told_only && !ended(node))
+        .map(|(index, _)| index)
+        .collect();
     if silent.len() == nodes.len() { Vec::new() } else { silent }
 }
 
