@@ -13,11 +13,12 @@ pub enum HookArgs {
         /// The configuration file.
         config: PathBuf,
     },
-    /// Finish the requeue of this job: clear its begin time once Slurm allows that. Internal: the epilog starts it.
+    /// Carry out one action that takes long: clear a requeued job's begin time, reset a GPU, run the site's tests.
+    /// Internal: a hook starts it and does not wait for it.
     Finish {
         /// The configuration file.
         config: PathBuf,
-        /// The key of the requeue's intent in the ledger.
+        /// The key of the action's intent in the ledger.
         key: String,
     },
     /// Print this and leave.
@@ -36,8 +37,8 @@ pub fn parse(program: &str, args: impl IntoIterator<Item = OsString>) -> Result<
         let mut value = |name: &str| args.next().ok_or_else(|| format!("{name} needs a value"));
         match arg.to_str() {
             Some("--config") => config = value("--config")?.into(),
-            Some("--finish-requeue") => {
-                key = Some(value("--finish-requeue")?.to_string_lossy().into_owned());
+            Some("--finish") => {
+                key = Some(value("--finish")?.to_string_lossy().into_owned());
             }
             Some("--help" | "-h") => return Ok(HookArgs::Print(help(program))),
             Some("--version" | "-V") => {

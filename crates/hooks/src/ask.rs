@@ -1,10 +1,13 @@
 //! Questions to the controller, asked only when a pass has something to decide about.
+use std::path::PathBuf;
 use std::time::Duration;
 
-use triage_core::pipeline::Asked;
+use triage_core::fleet::Fleet;
+use triage_core::pipeline::{Asked, Input};
 use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
 use triage_host::clock::Deadline;
 use triage_host::executor::Executor;
+use triage_host::slurm::topology::switch_of;
 use triage_host::slurm::{Scontrol, ScontrolError};
 
 use crate::ctx::Ctx;
@@ -35,6 +38,33 @@ pub(crate) fn executor<'a>(ctx: &Ctx<'a>) -> Executor<'a> {
 /// This node as Slurm has it.
 pub(crate) fn node(ctx: &Ctx<'_>) -> Asked<NodeRecord> {
     answer(ctx, |scontrol| scontrol.node(&ctx.node))
+}
+
+/// Between two nodes of one job that are about to be taken out, and at most: each looks at the others first, and may then
+/// find that there are enough.
+const STAGGER: Duration = Duration::from_millis(25);
+const LONGEST_STAGGER: Duration = Duration::from_millis(1_000);
+
+/// Every node as Slurm has it. Nodes of one job ask one after the other.
+pub(crate) fn fleet(ctx: &Ctx<'_>, input: &Input<'_>) -> Asked<Fleet> {
+    let place = input.span.iter().find_map(|span| span.nodes.iter().position(|node| *node == ctx.node));
+    let wait = STAGGER.saturating_mul(place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0));
+    ctx.clock.sleep(wait.min(LONGEST_STAGGER).min(ctx.deadline.left(ctx.clock) / 4));
+    let switch = topology(ctx).and_then(|path| switch_of(&path, &ctx.node));
+    match answer(ctx, |scontrol| scontrol.every_node()) {
+        Asked::Answer(nodes) => Asked::Answer(Fleet { nodes, switch }),
+        Asked::NoAnswer(why) => Asked::NoAnswer(why),
+        Asked::NotAsked => Asked::NotAsked,
+    }
+}
+
+/// `topology.conf`, as configured, else beside slurm.conf.
+fn topology(ctx: &Ctx<'_>) -> Option<PathBuf> {
+    if let Some(path) = &ctx.config.slurm.topology {
+        return Some(path.clone());
+    }
+    let conf = scontrol(ctx).conf.map_or_else(|| PathBuf::from("/etc/slurm/slurm.conf"), PathBuf::from);
+    Some(conf.parent()?.join("topology.conf"))
 }
 
 /// The job as Slurm has it.

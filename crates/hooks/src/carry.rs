@@ -19,7 +19,7 @@ const LEFT_OVER: Duration = Duration::from_secs(5);
 /// Which of the intents a pass carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
-    /// All but the last step of a requeue, which has to wait for our own epilog's end.
+    /// All but those that take long.
     AtOnce,
     /// All.
     All,
@@ -27,7 +27,7 @@ pub enum Take {
 
 impl Take {
     fn takes(self, action: &Action) -> bool {
-        self == Self::All || !matches!(action, Action::ClearBeginTime { .. })
+        self == Self::All || !action.takes_long()
     }
 }
 
@@ -44,7 +44,10 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger) {
         Ok(waiting) => waiting,
         Err(error) => return log::error!("{error}"),
     };
-    for intent in waiting {
+    // A reset or a test is begun by a process of its own; the pass that still wants it has started one.
+    let waits = |action: &Action| matches!(action, Action::ClearBeginTime { .. } | Action::ConfirmDrain { .. });
+    let quick = |action: &Action| !action.takes_long() || waits(action);
+    for intent in waiting.into_iter().filter(|intent| quick(&intent.action)) {
         if ctx.deadline.has_passed(ctx.clock) {
             return;
         }
@@ -75,6 +78,7 @@ fn within(ctx: &Ctx<'_>, ledger: &mut Ledger, action: &Action, deadline: Deadlin
     });
     match claim {
         Ok(Claim::Yours(claimed)) => settle(ctx, ledger, &claimed, deadline.min(ctx.deadline)),
+        Ok(Claim::OnHold(hold)) => log::info!("{key}: left alone: {}", hold.sentence()),
         Ok(Claim::AlreadyDone { .. } | Claim::Held(_) | Claim::Gone) => {}
         // Without an answer nothing may be done.
         Err(error) => log::error!("{key}: {error}"),

@@ -1,9 +1,8 @@
 //! `triage-epilog`: closes the job's span, reads what is left, judges, and on the batch host decides about the job.
 use std::time::Duration;
 
-use triage_core::pipeline::{Output, Trigger};
-use triage_core::{Action, JobAsk, JobSpan, RunId};
-use triage_host::runner::{Command, detach};
+use triage_core::pipeline::Trigger;
+use triage_core::{JobAsk, JobSpan, RunId};
 use triage_host::slurm::HookEnv;
 use triage_ledger::{Ledger, Load};
 
@@ -12,7 +11,7 @@ use crate::ctx::Ctx;
 use crate::look::Look;
 use crate::pass::{self, Task};
 use crate::start::Hook;
-use crate::{open, spool};
+use crate::{finish, open, spool};
 
 /// The hook.
 pub const HOOK: Hook = Hook { program: "triage-epilog", limit: |deadlines| deadlines.epilog, pass };
@@ -50,7 +49,8 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
     match pass::run(ctx, &mut ledger, task) {
         Ok(output) => {
             carry::out(ctx, &mut ledger, &output, Take::AtOnce);
-            finish_later(ctx, &output);
+            // The last step of a requeue has to wait for our own end.
+            finish::later(ctx, &output);
             open::tidy(&ledger);
         }
         Err(error) => error.give_up(ledger, "node and job are left alone"),
@@ -100,21 +100,4 @@ fn from_tasks(ctx: &Ctx<'_>, ledger: &Ledger, span: &mut JobSpan) {
     let Ok(loaded) = ledger.load(&load) else { return };
     span.run.array = loaded.tasks.iter().find_map(|(_, edge)| edge.array).or(span.run.array);
     span.ask = loaded.tasks.iter().map(|(_, edge)| edge.ask).min().unwrap_or(span.ask);
-}
-
-/// The last step of a requeue has to wait for our own end: a detached helper does it.
-fn finish_later(ctx: &Ctx<'_>, output: &Output) {
-    for action in output.actions.iter().filter(|action| matches!(action, Action::ClearBeginTime { .. })) {
-        let Ok(program) = std::env::current_exe() else { return };
-        let config = ctx.config_path.display().to_string();
-        let mut command = Command::new(program, ctx.config.deadlines.finisher)
-            .args(["--config".to_owned(), config, "--finish-requeue".to_owned(), action.key()])
-            .env("SLURMD_NODENAME", ctx.node.as_str());
-        if let Ok(conf) = std::env::var("SLURM_CONF") {
-            command = command.env("SLURM_CONF", conf);
-        }
-        if let Err(error) = detach(&command) {
-            log::warn!("{error}; the next health check clears the begin time");
-        }
-    }
 }

@@ -1,12 +1,13 @@
-//! The detached helper of an epilog: waits until the requeued job is out of COMPLETING, then clears its begin time. It
-//! holds nothing of slurmd's, has a deadline of its own, and should it die the next health check does its work.
+//! What takes longer than a hook may: a process of its own carries it out, after the hook has ended. It holds nothing of
+//! slurmd's, has a deadline of its own, and should it die the next health check starts another one.
 use std::path::Path;
 use std::time::Duration;
 
+use triage_core::pipeline::Output;
 use triage_core::policy::Policy;
 use triage_host::clock::SystemClock;
 use triage_host::proc::Root;
-use triage_host::runner::SystemRunner;
+use triage_host::runner::{Command, SystemRunner, detach};
 
 use crate::ctx::Ctx;
 use crate::start::{self, Read};
@@ -14,7 +15,24 @@ use crate::{carry, open};
 
 const WAIT: Duration = Duration::from_secs(5);
 
-/// Finishes the requeue whose last step has this key.
+/// Starts a process for each action of this pass that takes long. One that is carried out already finds it claimed.
+pub(crate) fn later(ctx: &Ctx<'_>, output: &Output) {
+    for action in output.actions.iter().filter(|action| action.takes_long()) {
+        let Ok(program) = std::env::current_exe() else { return };
+        let config = ctx.config_path.display().to_string();
+        let mut command = Command::new(program, ctx.config.deadlines.finisher)
+            .args(["--config".to_owned(), config, "--finish".to_owned(), action.key()])
+            .env("SLURMD_NODENAME", ctx.node.as_str());
+        if let Ok(conf) = std::env::var("SLURM_CONF") {
+            command = command.env("SLURM_CONF", conf);
+        }
+        if let Err(error) = detach(&command) {
+            log::warn!("{error}; {} is left to the next health check", action.kind());
+        }
+    }
+}
+
+/// Carries out the action with this key.
 pub(crate) fn run(program: &'static str, path: &Path, key: &str) {
     let Read { config, .. } = start::read_config(path);
     triage_host::log::init(program, &config.log);

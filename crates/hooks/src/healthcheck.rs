@@ -10,7 +10,7 @@ use crate::ctx::Ctx;
 use crate::look::Look;
 use crate::pass::{self, Task};
 use crate::start::Hook;
-use crate::{open, overdue, spool};
+use crate::{finish, open, overdue, spool};
 
 /// The hook.
 pub const HOOK: Hook = Hook { program: "triage-healthcheck", limit: |deadlines| deadlines.healthcheck, pass };
@@ -39,6 +39,7 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
     match pass::run(ctx, &mut ledger, task) {
         Ok(output) => {
             carry::out(ctx, &mut ledger, &output, Take::AtOnce);
+            finish::later(ctx, &output);
             carry::left_over(ctx, &mut ledger);
         }
         Err(error) => {

@@ -10,6 +10,7 @@ mod finish;
 pub mod healthcheck;
 pub mod look;
 mod open;
+pub mod output;
 pub mod overdue;
 pub mod pass;
 pub mod policy_file;

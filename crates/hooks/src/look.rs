@@ -24,6 +24,8 @@ pub struct Look {
     pub reading: Option<Reading>,
     /// A bound stopped a reader before the end of its source.
     pub more: bool,
+    /// The kernel's log was read to its end.
+    pub kernel_read: bool,
 }
 
 impl Look {
@@ -38,6 +40,7 @@ impl Look {
         let seen = match log.read_new(cursor.as_ref(), limits, ctx.clock) {
             Ok(read) => {
                 self.take(ctx, &read);
+                self.kernel_read = !read.more;
                 self.cursors.push(to_ledger(&read.cursor, kind, &stream));
                 Seen::Read
             }

@@ -9,13 +9,15 @@
 //!                           ▼
 //!                        carry out: claim, act, settle, one intent at a time
 //! ```
-use triage_core::pipeline::{Asked, Input, Need, Output, Trigger, step};
-use triage_core::{Action, Intent, JobSpan, Stamp};
+use triage_core::pipeline::{Asked, Input, Need, Output, Trigger, step, Past};
+use triage_core::{Action, Intent, JobSpan, NodeRecord, Stamp};
 use triage_ledger::{Batch, Ledger, Load, Loaded, NewIntent, Recorded};
 
 use crate::ask;
 use crate::ctx::Ctx;
 use crate::look::Look;
+use crate::topology;
+use crate::policy_file;
 
 /// How long ago a run may have left the node and still be told to a pass: late kernel lines belong to it.
 const LATELY_S: i64 = 3_600;
@@ -25,7 +27,7 @@ const LATELY_S: i64 = 3_600;
 const ROUNDS: u32 = 4;
 
 /// How often the controller's answers may lead to another question: peers, then the job.
-const QUESTIONS: u32 = 3;
+const QUESTIONS: u32 = 5;
 
 /// Why a pass did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -70,8 +72,8 @@ pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Out
         let load = Load { spans_since: now.plus_secs(-LATELY_S), run: span.as_ref().map(|span| &span.run) };
         let loaded = ledger.load(&load)?;
         let look = looked.get_or_insert_with(|| look(ctx, &loaded));
-        let output = decide(ctx, trigger, span.clone(), &loaded, look);
-        match record(ctx, ledger, span.as_ref(), &loaded, look, &output)? {
+        let (output, seen) = decide(ctx, ledger, (trigger, span.clone()), &loaded, look);
+        match record(ctx, ledger, span.as_ref(), &loaded, look, (&output, seen.as_ref()))? {
             Recorded::Committed { .. } => {
                 ctx.notes.clear();
                 return Ok(output);
@@ -82,7 +84,14 @@ pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Out
     Err(PassError::Contended)
 }
 
-fn decide(ctx: &Ctx<'_>, trigger: Trigger, span: Option<JobSpan>, loaded: &Loaded, look: &Look) -> Output {
+/// What comes of it, and the node as Slurm has it, where the pass had to ask.
+fn decide(
+    ctx: &Ctx<'_>,
+    ledger: &Ledger,
+    (trigger, span): (Trigger, Option<JobSpan>),
+    loaded: &Loaded,
+    look: &Look,
+) -> (Output, Option<NodeRecord>) {
     let mut input = Input {
         now: ctx.now(),
         node: ctx.node.clone(),
@@ -92,15 +101,25 @@ fn decide(ctx: &Ctx<'_>, trigger: Trigger, span: Option<JobSpan>, loaded: &Loade
         policy: &ctx.policy,
         observations: look.observations.clone(),
         cases: loaded.cases.clone(),
+        past: past(ctx, loaded, look),
         last_reading: loaded.last_reading.clone().map(|reading| (reading.boot, reading.reading)),
         spans: loaded.spans.clone(),
         span,
         tasks: loaded.tasks.clone(),
         run_events: loaded.run_events.clone(),
+        kernel_read: look.kernel_read,
+        history: Vec::new(),
+        output: Asked::NotAsked,
         decided: loaded.decided.clone(),
+        holds: loaded.holds.clone(),
+        out: loaded.out.clone(),
+        returns: loaded.returns.clone(),
         peers: Asked::NotAsked,
         job: Asked::NotAsked,
+        memory: Asked::NotAsked,
+        fleet: Asked::NotAsked,
         node_record: Asked::NotAsked,
+        checks: None,
     };
     let mut output = step(&input);
     for _ in 0..QUESTIONS {
@@ -108,18 +127,40 @@ fn decide(ctx: &Ctx<'_>, trigger: Trigger, span: Option<JobSpan>, loaded: &Loade
             break;
         }
         for need in &output.needs {
-            answer(ctx, &mut input, *need);
+            answer(ctx, ledger, &mut input, *need);
         }
         output = step(&input);
     }
-    output
+    let seen = input.node_record.get().cloned();
+    (output, seen)
 }
 
-fn answer(ctx: &Ctx<'_>, input: &mut Input<'_>, need: Need) {
+fn past(ctx: &Ctx<'_>, loaded: &Loaded, look: &Look) -> Past {
+    Past {
+        since: loaded.since,
+        booted: ctx.root.boot_time().ok(),
+        engines: loaded.rates.clone(),
+        closed: loaded.closed.clone(),
+        thresholds: ctx.config.rates.clone(),
+        endpoints: topology::endpoints(ctx, loaded, look),
+    }
+}
+
+fn answer(ctx: &Ctx<'_>, ledger: &Ledger, input: &mut Input<'_>, need: Need) {
     match (need, &input.span) {
         (Need::Node, _) => input.node_record = ask::node(ctx),
+        (Need::Fleet, _) => input.fleet = ask::fleet(ctx, input),
+        (Need::Memory, span) => {
+            let run = span.as_ref().map(|span| &span.run);
+            input.memory = match ledger.memory(run) {
+                Ok(memory) => Asked::Answer(memory),
+                Err(error) => Asked::NoAnswer(error.to_string()),
+            };
+        }
         (Need::Job, Some(span)) => input.job = ask::job(ctx, span),
         (Need::Peers, Some(span)) => input.peers = ask::peers(ctx, span),
+        (Need::Output, Some(span)) => input.output = ask::output(ctx, span, input),
+        (Need::Output, None) => input.output = Asked::NoAnswer("no job in this pass".to_owned()),
         (Need::Job, None) => input.job = Asked::NoAnswer("no job in this pass".to_owned()),
         (Need::Peers, None) => input.peers = Asked::NoAnswer("no job in this pass".to_owned()),
     }
@@ -131,9 +172,10 @@ fn record(
     span: Option<&JobSpan>,
     loaded: &Loaded,
     look: &Look,
-    output: &Output,
+    (output, seen): (&Output, Option<&NodeRecord>),
 ) -> Result<Recorded, PassError> {
     let now = ctx.now();
+    let policy = policy_file::digest(&ctx.policy);
     let synthetic = |action: &Action| {
         output.decisions.iter().any(|decision| decision.id == *action.decision() && decision.synthetic)
     };
@@ -153,6 +195,7 @@ fn record(
         events: &output.events,
         repeats: Some(&output.repeats),
         cases: &output.cases,
+        rates: &output.engines,
         verdicts: &output.verdicts,
         decisions: &output.decisions,
         intents: &intents,
@@ -160,6 +203,8 @@ fn record(
         cursors: &look.cursors,
         sources: &look.sources,
         reading: look.reading.as_ref(),
+        node_record: seen,
+        policy: Some(&policy),
         audit: &ctx.notes,
         ..Batch::new(now, &ctx.node, &ctx.boot, ctx.program)
     };
@@ -179,7 +224,11 @@ fn held(decision: &triage_core::Decision) -> String {
 /// every pass; a finished job leaves slurmctld's memory after MinJobAge, by default 300 s.
 fn expiry(action: &Action, now: Stamp) -> Stamp {
     now.plus_secs(match action {
-        Action::Drain { .. } | Action::Resume { .. } => 3_600,
+        Action::Drain { .. }
+        | Action::ConfirmDrain { .. }
+        | Action::Resume { .. }
+        | Action::Reboot { .. } => 3_600,
+        Action::Reset { .. } | Action::Verify { .. } => 7_200,
         Action::Publish { .. } => 600,
         Action::Requeue { .. } => 300,
         Action::ClearBeginTime { .. } => 900,

@@ -55,6 +55,14 @@ pub enum PolicyError {
         /// What is wrong, and what to write instead.
         fault: String,
     },
+    /// A step on the way back into service makes no sense.
+    #[error("{}: [repair]: {fault}", path.display())]
+    Repair {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to write instead.
+        fault: String,
+    },
     /// It was written for another version.
     #[error("{}: version = {found}: this program knows version 1; upgrade it, or write the file for version 1", path.display())]
     Version {
@@ -114,7 +122,16 @@ pub fn parse(path: &Path, text: &str) -> Result<Policy, PolicyError> {
             return Err(PolicyError::Rule { path: path.to_owned(), number: index + 1, name, fault });
         }
     }
-    Ok(policy)
+    match policy.repair.fault() {
+        Some(fault) => Err(PolicyError::Repair { path: path.to_owned(), fault }),
+        None => Ok(policy),
+    }
+}
+
+/// Names a policy by what it says: sixteen hex digits. A comment or the order of keys changes nothing.
+pub fn digest(policy: &Policy) -> String {
+    let said = serde_json::to_string(policy).unwrap_or_default();
+    format!("{:016x}", triage_core::digest([said.as_bytes()]))
 }
 
 /// `:line:column: message` of a TOML error, on one line.

@@ -31,7 +31,7 @@ pub struct Hook {
 /// Runs the hook as slurmd's child. Only a pass that says so exits with anything but 0: Slurm drains the node of a
 /// prolog or epilog that exits with anything else, and a panic of ours exits with 101.
 pub fn run(hook: &Hook) -> ExitCode {
-    catch_unwind(|| begin(hook)).unwrap_or(ExitCode::SUCCESS)
+    catch_unwind(|| crate::output::child().unwrap_or_else(|| begin(hook))).unwrap_or(ExitCode::SUCCESS)
 }
 
 fn begin(hook: &Hook) -> ExitCode {

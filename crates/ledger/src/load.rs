@@ -2,6 +2,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use triage_core::checks::CheckState;
 use triage_core::facts::NodeFacts;
+use triage_core::pipeline::Closed;
+use triage_core::serd::Engine;
 use triage_core::{Case, Decision, Event, Hold, JobSpan, OutCase, RunId, SourceKind, Stamp, TaskEdge};
 
 use crate::batch::{Cursor, Generation, Reading};
@@ -9,7 +11,7 @@ use crate::error::Result;
 use crate::open::Ledger;
 use crate::query::SourceRow;
 use crate::out;
-use crate::rows::{self, case, check, cursor, decision, event, hold, reading, run, source, span, task};
+use crate::rows::{self, case, check, cursor, decision, event, hold, meta, rate, reading, run, source, span, task};
 use crate::store;
 
 /// Events of one run that a pass is given at most; a run with more has long told its story.
@@ -54,6 +56,12 @@ pub struct Loaded {
     pub out: Vec<OutCase>,
     /// When our drains were lifted by us lately, oldest first.
     pub returns: Vec<Stamp>,
+    /// Counts of repeats, and when open cases were reported well again.
+    pub rates: Vec<Engine>,
+    /// The last closing of each fault that was closed lately.
+    pub closed: Vec<Closed>,
+    /// When the ledger was begun.
+    pub since: Option<Stamp>,
     /// How far each source has been read.
     pub cursors: Vec<Cursor>,
     /// Whether each source could be read.
@@ -106,6 +114,9 @@ impl Ledger {
                 cursors: cursor::all(conn)?,
                 sources: sources(conn)?,
                 checks: check::all(conn)?,
+                rates: rate::all(conn)?,
+                closed: closed(conn, what.spans_since)?,
+                since: meta::get(conn, "created")?.map(Stamp::from_micros),
                 holds: hold::standing(conn, BEGINNING)?,
             })
         })
@@ -145,6 +156,20 @@ fn open_cases(conn: &Connection) -> Result<Vec<Case>> {
     ))?;
     let cases = rows::collect(&mut statement, [], case::read)?;
     case::with_evidence(conn, cases)
+}
+
+/// Lines about a fault that was closed longer ago than this are not read any more.
+const CLOSED_LATELY_US: i64 = 7 * 86_400 * 1_000_000;
+
+/// The last closing of each fault on each resource.
+fn closed(conn: &Connection, since: Stamp) -> Result<Vec<Closed>> {
+    let mut statement = conn.prepare(
+        "SELECT c.fault, c.resource, max(c.closed_at) AS at FROM cases c INDEXED BY cases_closed
+         WHERE c.closed_at >= ?1 GROUP BY c.fault, c.resource",
+    )?;
+    rows::collect(&mut statement, [since.plus_micros(-CLOSED_LATELY_US).micros()], |row| {
+        Ok(Closed { fault: row.get("fault")?, resource: rows::text(row, "resource")?, at: rows::stamp(row, "at")? })
+    })
 }
 
 /// The latest decision of each subject and case, about open cases and about the run. Older ones are left out: the

@@ -13,6 +13,7 @@ pub(crate) const FILES: &[&str] = &[
     include_str!("../schema/0003-checks.sql"),
     include_str!("../schema/0004-people.sql"),
     include_str!("../schema/0005-verdicts.sql"),
+    include_str!("../schema/0006-repair.sql"),
 ];
 
 /// The schema version this program writes.

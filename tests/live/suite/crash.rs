@@ -131,7 +131,7 @@ fn a_job_whose_finisher_was_killed_does_not_wait_two_minutes() {
     });
     cluster.wait_for("the finisher is dead", || {
         let called = cluster.calls("n1").len() > CALLS.len();
-        (called && cluster.hook_processes("--finish-requeue").is_empty()).then_some(())
+        (called && cluster.hook_processes("--finish").is_empty()).then_some(())
     });
     assert!(cluster.health_check("n1").ok());
     drill::again(&cluster, &id);

@@ -14,3 +14,4 @@ mod monitor;
 mod plugin;
 mod refusal;
 mod several_nodes;
+mod way_back;

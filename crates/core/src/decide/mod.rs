@@ -1,10 +1,15 @@
 //! From cases and verdicts to decisions, and from decisions to actions. Every gate that was asked is recorded, also
 //! when it let the action through; a decision that was held is a decision too.
+mod again;
+mod bounds;
+mod claims;
 mod gates;
+mod hold;
 mod job;
 mod node;
 mod prolog;
 mod publish;
+pub(crate) mod repair;
 
 use crate::pipeline::{Input, Trigger};
 use crate::{Action, Case, Decision, DecisionId, Gate, Intent, Mode, Subject, Verdict};
@@ -22,6 +27,7 @@ pub(crate) fn decide(input: &Input<'_>, cases: &[Case], verdict: Option<&Verdict
     for case in cases.iter().filter(|case| case.is_open()) {
         node::decide(input, case, &mut decided);
     }
+    repair::decide(input, cases, &mut decided);
     publish::decide(input, cases, &mut decided);
     if input.trigger == Trigger::Prolog {
         prolog::decide(input, cases, &mut decided);
@@ -51,6 +57,9 @@ impl Decided {
     /// was done.
     fn push(&mut self, input: &Input<'_>, draft: Draft<'_>) -> Option<DecisionId> {
         let case = draft.case.map(|case| case.id.clone());
+        let touched =
+            hold::Touched { subject: &draft.subject, case: draft.case, verdict: draft.verdict };
+        let held = hold::gate(input, draft.intent, &touched);
         let decision = Decision {
             id: DecisionId::of(
                 &draft.subject.to_string(),
@@ -63,7 +72,7 @@ impl Decided {
             intent: draft.intent,
             rule: draft.rule.to_owned(),
             mode: draft.mode,
-            gates: draft.gates,
+            gates: held.into_iter().chain(draft.gates).collect(),
             case,
             verdict: draft.verdict.map(|verdict| verdict.id.clone()),
             synthetic: draft.synthetic,

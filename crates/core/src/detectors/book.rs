@@ -2,9 +2,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults;
+use super::gate::{Gate, Standing};
 use crate::catalog::Catalog;
 use crate::pipeline::Input;
-use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, Resource, RunId, Stamp, drill};
+use crate::serd::Engine;
+use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, Resource, RunId, Stamp, drill, parts};
 
 /// The cases of one pass. The map makes a second open case for one fault on one resource impossible.
 #[derive(Debug)]
@@ -13,6 +15,9 @@ pub struct CaseBook<'a> {
     open: BTreeMap<(String, String), Case>,
     closed: Vec<Case>,
     changed: BTreeSet<CaseId>,
+    parts: BTreeMap<String, String>,
+    gate: Gate,
+    marks: Vec<Engine>,
 }
 
 /// Most evidence ids one case keeps. A flood adds nothing after that; counts are elsewhere.
@@ -27,7 +32,15 @@ impl<'a> CaseBook<'a> {
             .filter(|case| case.is_open())
             .map(|case| ((case.fault.clone(), case.resource.to_string()), case.clone()))
             .collect();
-        Self { catalog: input.catalog, open, closed: Vec::new(), changed: BTreeSet::new() }
+        Self {
+            catalog: input.catalog,
+            open,
+            closed: Vec::new(),
+            changed: BTreeSet::new(),
+            parts: parts::known(input),
+            gate: Gate::new(input),
+            marks: Vec::new(),
+        }
     }
 
     /// Open cases, in order of fault and resource.
@@ -58,6 +71,14 @@ impl<'a> CaseBook<'a> {
     /// Adds evidence: to the open case of its fault, else it opens one.
     pub fn evidence(&mut self, event: &Event, confidence: Confidence, run: Option<RunId>, why: String) {
         let key = self.key_for(event);
+        let (confidence, why) = match self.gate.judge(event, &key.0) {
+            Standing::News => (confidence, why),
+            Standing::BeforeOurTime => (
+                Confidence::Suspected,
+                format!("{why}; it was logged before this ledger was begun, and may have been repaired since"),
+            ),
+            Standing::History => return,
+        };
         match self.open.get_mut(&key) {
             Some(case) => {
                 if !case.events.contains(&event.id) {
@@ -66,7 +87,8 @@ impl<'a> CaseBook<'a> {
                 }
             }
             None => {
-                let case = open_case(event, &key.0, confidence, run, why);
+                let part = self.parts.get(&key.1).cloned();
+                let case = Case { part, ..open_case(event, &key.0, confidence, run, why) };
                 self.changed.insert(case.id.clone());
                 self.open.insert(key, case);
             }
@@ -104,6 +126,24 @@ impl<'a> CaseBook<'a> {
         cases.next().filter(|_| cases.next().is_none()).map(|(key, _)| key)
     }
 
+    /// Remembers which part an open case is about, where that was not known when it was opened.
+    pub fn name_part(&mut self, id: &CaseId, part: String) {
+        if let Some(case) = self.open.values_mut().find(|case| case.id == *id && case.part.is_none()) {
+            case.part = Some(part);
+            self.changed.insert(case.id.clone());
+        }
+    }
+
+    /// Keeps, or with nothing in it forgets, the moment a case's resource was reported well again.
+    pub(super) fn mark(&mut self, mark: Engine) {
+        self.marks.push(mark);
+    }
+
+    /// What [`Self::mark`] was told.
+    pub(crate) fn take_marks(&mut self) -> Vec<Engine> {
+        std::mem::take(&mut self.marks)
+    }
+
     /// Closes a case.
     pub fn close(&mut self, id: &CaseId, state: CaseState, at: Stamp, why: String) {
         let Some(key) = self.open.iter().find(|(_, case)| case.id == *id).map(|(key, _)| key.clone()) else {
@@ -116,6 +156,13 @@ impl<'a> CaseBook<'a> {
             self.changed.insert(case.id.clone());
             self.closed.push(case);
         }
+    }
+
+    /// The drain for a closed case is gone, or somebody else's by now: there is nothing left of it to lift.
+    pub fn let_go(&mut self, case: &Case) {
+        let case = Case { stood_down: true, ..case.clone() };
+        self.changed.insert(case.id.clone());
+        self.closed.push(case);
     }
 
     /// A person undid our action: the case stands, and is not acted upon again.
@@ -136,6 +183,7 @@ fn open_case(event: &Event, fault: &str, confidence: Confidence, run: Option<Run
         code: event.code.clone(),
         class: event.class,
         resource: event.resource.clone(),
+        part: None,
         node: event.node.clone(),
         boot: event.boot.clone(),
         state: CaseState::Open,

@@ -50,7 +50,7 @@ fn errors_were_counted(input: &Input<'_>, gpu: &GpuReading) -> bool {
 }
 
 /// The case's GPU in a sweep after its last evidence, if nothing in it speaks against the GPU.
-fn healthy_gpu<'a>(case: &Case, observation: &'a Observation) -> Option<&'a GpuReading> {
+pub(super) fn healthy_gpu<'a>(case: &Case, observation: &'a Observation) -> Option<&'a GpuReading> {
     let Payload::Nvml(reading) = &observation.payload else { return None };
     if reading.state != NvmlState::Ok
         || observation.at <= case.last_seen

@@ -2,11 +2,25 @@
 //! closes cases, then what a person did.
 mod book;
 mod clearing;
+mod driver;
 mod faults;
 mod forced_kill;
+mod gate;
 mod gpu_fault;
+mod lockup;
+mod memory;
+mod netfs;
+mod nic;
+mod oom;
+mod open;
 mod own_reset;
+mod pcie;
+mod rates;
+mod reboot;
+mod recovery;
+mod replaced;
 mod state_check;
+mod storage;
 mod undone;
 
 pub use book::CaseBook;
@@ -24,4 +38,22 @@ pub struct Detector {
 }
 
 /// Every detector, in order.
-pub const ALL: &[Detector] = &[gpu_fault::DETECTOR, state_check::DETECTOR, clearing::DETECTOR, own_reset::DETECTOR, undone::DETECTOR];
+pub const ALL: &[Detector] = &[
+    gpu_fault::DETECTOR,
+    state_check::DETECTOR,
+    pcie::DETECTOR,
+    nic::DETECTOR,
+    memory::DETECTOR,
+    oom::DETECTOR,
+    lockup::DETECTOR,
+    storage::DETECTOR,
+    netfs::DETECTOR,
+    driver::DETECTOR,
+    rates::DETECTOR,
+    replaced::DETECTOR,
+    clearing::DETECTOR,
+    own_reset::DETECTOR,
+    recovery::DETECTOR,
+    reboot::DETECTOR,
+    undone::DETECTOR,
+];

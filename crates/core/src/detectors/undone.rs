@@ -8,6 +8,11 @@ pub(super) const DETECTOR: Detector = Detector { name: "undone", detect };
 
 fn detect(input: &Input<'_>, _events: &[Event], book: &mut CaseBook<'_>) {
     let Some(record) = input.node_record.get() else { return };
+    for out in input.out.iter().filter(|out| !out.case.is_open() && !out.case.stood_down) {
+        if !record.is_out() || !reason::is_ours(&record.reason) {
+            book.let_go(&out.case);
+        }
+    }
     let acted: Vec<Case> = book.open().filter(|case| case.state == CaseState::Acted).cloned().collect();
     for case in acted {
         if !record.is_out() {

@@ -1,7 +1,9 @@
 //! The only things the edge may carry out. The list is closed on purpose.
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, DecisionId, NodeName, RunId, Stamp};
+use super::{BootId, CaseId, DecisionId, NodeName, RunId, Stamp};
+use crate::fleet::Limit;
+use crate::policy::Command;
 
 /// One thing to do to the outside world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +18,56 @@ pub enum Action {
         /// The case it is for.
         case: CaseId,
         /// The decision that wants it.
+        decision: DecisionId,
+    },
+    /// Run a command that resets the GPU, on the node itself, while it is idle and out by our own drain.
+    Reset {
+        /// The node: always the one that runs.
+        node: NodeName,
+        /// The case it is for.
+        case: CaseId,
+        /// The boot it is wanted in.
+        boot: BootId,
+        /// What is run.
+        command: Command,
+        /// The decision that wants it.
+        decision: DecisionId,
+    },
+    /// Ask Slurm to boot the node again, while it is idle and out by our own drain.
+    Reboot {
+        /// The node.
+        node: NodeName,
+        /// The case it is for.
+        case: CaseId,
+        /// The boot that is to end.
+        boot: BootId,
+        /// The drain reason, which the reboot must not take away.
+        reason: String,
+        /// The decision that wants it.
+        decision: DecisionId,
+    },
+    /// Run the site's tests, on the node itself, while it is idle and out by our own drain.
+    Verify {
+        /// The node: always the one that runs.
+        node: NodeName,
+        /// The case it is for.
+        case: CaseId,
+        /// The boot they are wanted in.
+        boot: BootId,
+        /// What is run, in this order, to the first that fails.
+        commands: Vec<Command>,
+        /// The decision that wants it.
+        decision: DecisionId,
+    },
+    /// A moment after a drain of ours, count who else was taken out, and lift it where it was one too many.
+    ConfirmDrain {
+        /// The node.
+        node: NodeName,
+        /// The case it was drained for.
+        case: CaseId,
+        /// The brakes it has to pass.
+        limits: Vec<Limit>,
+        /// The decision that wanted the drain.
         decision: DecisionId,
     },
     /// Lift our own drain; a foreign one is left alone.
@@ -43,6 +95,9 @@ pub enum Action {
     ClearBeginTime {
         /// The run that was requeued.
         run: RunId,
+        /// It is to wait until then, after a requeue a short while ago.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Stamp>,
         /// The decision that wants it.
         decision: DecisionId,
     },
@@ -78,7 +133,13 @@ impl Action {
         };
         match self {
             Self::Drain { node, case, .. } => format!("drain:{node}:{case}"),
+            // A drain that was taken back may be wanted again, by another decision.
+            Self::ConfirmDrain { node, case, decision, .. } => format!("confirm:{node}:{case}:{decision}"),
             Self::Resume { node, case, .. } => format!("resume:{node}:{case}"),
+            // A repair that did not help in one boot may in another.
+            Self::Reset { node, case, boot, .. } => format!("reset:{node}:{case}:{boot}"),
+            Self::Reboot { node, case, boot, .. } => format!("reboot:{node}:{case}:{boot}"),
+            Self::Verify { node, case, boot, .. } => format!("verify:{node}:{case}:{boot}"),
             Self::Requeue { run, .. } => format!("requeue:{}", run_key(run)),
             Self::ClearBeginTime { run, .. } => format!("begin:{}", run_key(run)),
             Self::Publish { node, decision, .. } => format!("publish:{node}:{decision}"),
@@ -90,6 +151,10 @@ impl Action {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Drain { .. } => "drain",
+            Self::ConfirmDrain { .. } => "confirm_drain",
+            Self::Reset { .. } => "reset",
+            Self::Reboot { .. } => "reboot",
+            Self::Verify { .. } => "verify",
             Self::Resume { .. } => "resume",
             Self::Requeue { .. } => "requeue",
             Self::ClearBeginTime { .. } => "clear_begin_time",
@@ -98,10 +163,39 @@ impl Action {
         }
     }
 
+    /// Whether it may take minutes: a program of its own carries it out, which no hook waits for.
+    pub const fn takes_long(&self) -> bool {
+        matches!(
+            self,
+            Self::ClearBeginTime { .. }
+                | Self::ConfirmDrain { .. }
+                | Self::Reset { .. }
+                | Self::Verify { .. }
+        )
+    }
+
+    /// The case it is for, where it is for one.
+    pub const fn case(&self) -> Option<&CaseId> {
+        match self {
+            Self::Drain { case, .. }
+            | Self::ConfirmDrain { case, .. }
+            | Self::Reset { case, .. }
+            | Self::Reboot { case, .. }
+            | Self::Verify { case, .. }
+            | Self::Resume { case, .. }
+            | Self::RefuseJob { case, .. } => Some(case),
+            Self::Requeue { .. } | Self::ClearBeginTime { .. } | Self::Publish { .. } => None,
+        }
+    }
+
     /// The decision behind it.
     pub const fn decision(&self) -> &DecisionId {
         match self {
             Self::Drain { decision, .. }
+            | Self::ConfirmDrain { decision, .. }
+            | Self::Reset { decision, .. }
+            | Self::Reboot { decision, .. }
+            | Self::Verify { decision, .. }
             | Self::Resume { decision, .. }
             | Self::Requeue { decision, .. }
             | Self::ClearBeginTime { decision, .. }

@@ -28,6 +28,12 @@ vocabulary! {
         RefuseJob = "refuse_job",
         /// Take the node out of service.
         Drain = "drain",
+        /// Reset the GPU of a node we drained.
+        Reset = "reset",
+        /// Boot a node we drained again, once it is idle.
+        Reboot = "reboot",
+        /// Run the site's tests on a node we drained, once it is repaired.
+        Verify = "verify",
         /// Lift our own drain.
         Resume = "resume",
         /// Run the job again elsewhere.

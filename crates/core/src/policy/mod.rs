@@ -2,11 +2,23 @@
 //!
 //! A policy can only be read whole. A file that does not parse never widens what we do: the caller falls back to
 //! [`Policy::default`], which is monitor mode.
+mod brakes;
+mod claim;
 mod glob;
+mod hosts;
+mod hours;
+mod limits;
+mod repair;
 mod rule;
 
+pub use brakes::Brakes;
+pub use claim::Claim;
 pub use glob::Glob;
-pub use rule::{Claim, Rule};
+pub use hosts::{BadHosts, Hosts};
+pub use hours::{BadTime, Hours, UtcOffset, Weekday};
+pub use limits::{Except, JobLimits, NodeLimits};
+pub use repair::{Command, Repair, Step};
+pub use rule::{Repeats, Rule};
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +36,21 @@ pub struct Policy {
     /// Bounds on what we do to one job.
     #[serde(default)]
     pub job: JobLimits,
+    /// Bounds on what we do to one node.
+    #[serde(default)]
+    pub node: NodeLimits,
+    /// Bounds on drains across the cluster.
+    #[serde(default)]
+    pub brake: Brakes,
+    /// To whom nothing is ever done.
+    #[serde(default)]
+    pub except: Except,
+    /// How far the site's clocks are ahead of UTC, for the hours and days of rules.
+    #[serde(default)]
+    pub utc_offset: UtcOffset,
+    /// How a node we took out comes back.
+    #[serde(default)]
+    pub repair: Repair,
     /// The rules, in order.
     #[serde(default, rename = "rule")]
     pub rules: Vec<Rule>,
@@ -58,28 +85,12 @@ impl Modes {
     /// The mode an intent runs in.
     pub fn of(&self, intent: Intent) -> Mode {
         let own = match intent {
-            Intent::Drain | Intent::Resume => self.drain,
+            Intent::Drain | Intent::Resume | Intent::Reset | Intent::Reboot | Intent::Verify => self.drain,
             Intent::Requeue | Intent::RequeueHold | Intent::Stop => self.requeue,
             Intent::RefuseJob => self.refuse_job,
             Intent::None | Intent::Note => None,
         };
         own.unwrap_or(self.default)
-    }
-}
-
-/// Bounds on what we do to one job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct JobLimits {
-    /// Restarts after which a job is not requeued again. Slurm itself has no such bound for `scontrol requeue`.
-    pub max_restarts: u32,
-    /// Exit codes by which a job says "do not run me again". 93 is the contract of NVIDIA's resiliency extension.
-    pub no_requeue_exit_codes: Vec<i32>,
-}
-
-impl Default for JobLimits {
-    fn default() -> Self {
-        Self { max_restarts: 3, no_requeue_exit_codes: vec![93] }
     }
 }
 
@@ -90,18 +101,53 @@ impl Default for Policy {
     /// Monitor mode; confirmed hardware and system faults would drain and requeue, network trouble would requeue, the rest
     /// is noted.
     fn default() -> Self {
-        Self { version: 1, mode: Modes::default(), job: JobLimits::default(), rules: rule::defaults() }
+        Self {
+            version: 1,
+            mode: Modes::default(),
+            job: JobLimits::default(),
+            node: NodeLimits::default(),
+            brake: Brakes::default(),
+            except: Except::default(),
+            utc_offset: UtcOffset::default(),
+            repair: Repair::default(),
+            rules: rule::defaults(),
+        }
     }
 }
 
 impl Policy {
-    /// The first rule that matches the claim. Without any, the claim is noted.
+    /// The first rule that matches the claim. Without any, the claim is noted. A rule that only fails to match because
+    /// something is not known leaves the answer in doubt: the answer is followed in monitor mode then.
     pub fn rule_for(&self, claim: &Claim<'_>) -> Matched<'_> {
-        self.rules.iter().find(|rule| rule.matches(claim)).map_or(
-            Matched { name: "no rule matched", node: Intent::Note, job: Intent::Note, mode: None },
-            |rule| Matched { name: &rule.name, node: rule.node, job: rule.job, mode: rule.mode },
-        )
+        let mut doubt = None;
+        for rule in &self.rules {
+            match rule.judge(claim, self.utc_offset) {
+                rule::Match::Yes => return Matched::of(rule, doubt),
+                rule::Match::No => {}
+                rule::Match::Unknown(fact) => doubt = doubt.or(Some(Doubt { rule: &rule.name, fact })),
+            }
+        }
+        Matched { name: "no rule matched", node: Intent::Note, job: Intent::Note, mode: None, doubt }
     }
+
+    /// What is wrong with it beside its rules, in words, where something is.
+    pub fn fault(&self) -> Option<String> {
+        self.brake.fault().or_else(|| self.repair.fault())
+    }
+
+    /// Whether some rule asks how often a fault came.
+    pub fn asks_for_history(&self) -> bool {
+        self.rules.iter().any(|rule| rule.repeats.is_some())
+    }
+}
+
+/// A rule that might have matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Doubt<'a> {
+    /// Its name.
+    pub rule: &'a str,
+    /// What is not known.
+    pub fact: &'static str,
 }
 
 /// What the first matching rule wants.
@@ -115,6 +161,14 @@ pub struct Matched<'a> {
     pub job: Intent,
     /// The rule's own mode, where it has one. It can only be stricter than the action's.
     pub mode: Option<Mode>,
+    /// An earlier rule that might have matched, were more known.
+    pub doubt: Option<Doubt<'a>>,
+}
+
+impl<'a> Matched<'a> {
+    fn of(rule: &'a Rule, doubt: Option<Doubt<'a>>) -> Self {
+        Self { name: &rule.name, node: rule.node, job: rule.job, mode: rule.mode, doubt }
+    }
 }
 
 impl Matched<'_> {
@@ -138,7 +192,7 @@ mod tests {
         code: &'a Code,
         resource: &'a Resource,
     ) -> Claim<'a> {
-        Claim { class, confidence, code, resource }
+        Claim::new(class, confidence, code, resource)
     }
 
     #[test]
@@ -180,14 +234,14 @@ mod tests {
     #[test]
     fn a_rule_in_monitor_is_not_widened_by_the_site_mode() {
         let matched =
-            Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Monitor) };
+            Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Monitor), doubt: None };
         let modes = Modes { default: Mode::Act, ..Modes::default() };
         assert_eq!(matched.mode_for(&modes, Intent::Drain), Mode::Monitor);
     }
 
     #[test]
     fn a_rule_in_act_does_not_widen_a_monitor_site() {
-        let matched = Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Act) };
+        let matched = Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Act), doubt: None };
         assert_eq!(matched.mode_for(&Modes::default(), Intent::Drain), Mode::Monitor);
     }
 }

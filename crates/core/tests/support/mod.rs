@@ -1,6 +1,8 @@
 //! Builders for pipeline tests: a node, its sources, a job on it.
 #![allow(dead_code, reason = "each test file uses a part of the builders")]
 use triage_core::catalog::Catalog;
+use triage_core::fleet::Fleet;
+use triage_core::memory::Memory;
 use triage_core::pipeline::{Asked, Input, Trigger};
 use triage_core::policy::{Modes, Policy};
 use triage_core::reading::{GpuReading, NvmlReading, NvmlState};
@@ -87,7 +89,7 @@ pub(crate) fn node_record(state: &str, reason: &str) -> NodeRecord {
         node: NodeName::from("n1"),
         state: vec![state.to_owned()],
         reason: reason.to_owned(),
-        extra: String::new(),
+        ..NodeRecord::default()
     }
 }
 
@@ -101,17 +103,23 @@ pub(crate) fn input<'a>(catalog: &'a Catalog, policy: &'a Policy, trigger: Trigg
         policy,
         observations: Vec::new(),
         cases: Vec::new(),
+        past: triage_core::pipeline::Past::default(),
         last_reading: None,
         spans: Vec::new(),
         span: None,
         tasks: Vec::new(),
         run_events: Vec::new(),
+        kernel_read: true,
+        history: Vec::new(),
+        output: Asked::NotAsked,
         out: Vec::new(),
         returns: Vec::new(),
         decided: Vec::new(),
         holds: Vec::new(),
         peers: Asked::NotAsked,
         job: Asked::NotAsked,
+        memory: Asked::Answer(Memory::default()),
+        fleet: Asked::Answer(Fleet::default()),
         node_record: Asked::NotAsked,
         checks: None,
     }

@@ -8,7 +8,7 @@
 //! seconds is enough, however the nodes' clocks differ.
 use std::time::Duration;
 
-use triage_core::{JobRecord, Outcome, RunId};
+use triage_core::{JobRecord, Outcome, RunId, Stamp};
 
 use super::Executor;
 use super::requeue::named;
@@ -33,7 +33,12 @@ enum Step {
 }
 
 impl Executor<'_> {
-    pub(super) fn clear_begin_time(&self, run: &RunId, deadline: Deadline) -> Outcome {
+    pub(super) fn clear_begin_time(
+        &self,
+        run: &RunId,
+        not_before: Option<Stamp>,
+        deadline: Deadline,
+    ) -> Outcome {
         let mut pause = FIRST;
         let mut settled: Option<Deadline> = None;
         loop {
@@ -45,8 +50,8 @@ impl Executor<'_> {
                         pause = CREDENTIALS;
                     }
                     Step::Clear if settled.is_some_and(|at| !at.has_passed(self.clock)) => {}
-                    Step::Clear => match self.scontrol.start_now(&named(run, &job).scontrol_name()) {
-                        Ok(()) => return self.done("begin time cleared"),
+                    Step::Clear => match self.set_begin_time(&named(run, &job).scontrol_name(), not_before) {
+                        Ok(answer) => return self.done(answer),
                         Err(error) if !error.may_pass_later() => return self.failed(&error),
                         Err(_) => {}
                     },
@@ -64,6 +69,17 @@ impl Executor<'_> {
             self.clock.sleep(pause);
             pause = (pause * 3 / 2).min(LONGEST);
         }
+    }
+}
+
+impl Executor<'_> {
+    fn set_begin_time(&self, name: &str, not_before: Option<Stamp>) -> Result<String, ScontrolError> {
+        let wait = not_before.map_or(0, |at| at.micros_since(self.clock.now()).max(0).unsigned_abs() / 1_000_000);
+        self.scontrol.start_in(name, wait)?;
+        Ok(match wait {
+            0 => "begin time cleared".to_owned(),
+            wait => format!("begins in {wait} s: it was requeued a short while ago"),
+        })
     }
 }
 

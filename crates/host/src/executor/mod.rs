@@ -1,9 +1,11 @@
 //! The one place with side effects on Slurm. Each action reads the state it is about right before it changes it, and
 //! finds an action that was done already done: by a pass that crashed, by another node, by a person.
 mod begin;
+mod confirm;
 mod drain;
 mod extra;
 mod publish;
+mod repair;
 mod requeue;
 
 use std::fmt;
@@ -22,14 +24,20 @@ pub struct Executor<'a> {
 }
 
 impl Executor<'_> {
-    /// Carries out one action, or finds it done. Only [`Action::ClearBeginTime`] waits for something, and no longer
-    /// than until `deadline`.
+    /// Carries out one action, or finds it done. Those that take long ([`Action::takes_long`]) take no
+    /// longer than until `deadline`.
     pub fn execute(&self, action: &Action, deadline: Deadline) -> Outcome {
         match action {
             Action::Drain { node, reason, .. } => self.drain(node, reason),
+            Action::ConfirmDrain { node, limits, .. } => self.confirm(node, limits, deadline),
+            Action::Reset { node, case, command, .. } => self.reset(node, case, command, deadline),
+            Action::Reboot { node, case, reason, .. } => self.reboot(node, case, reason),
+            Action::Verify { node, case, commands, .. } => self.verify(node, case, commands, deadline),
             Action::Resume { node, case, .. } => self.resume(node, case),
             Action::Requeue { run, exclude, hold, .. } => self.requeue(run, exclude, *hold),
-            Action::ClearBeginTime { run, .. } => self.clear_begin_time(run, deadline),
+            Action::ClearBeginTime { run, not_before, .. } => {
+                self.clear_begin_time(run, *not_before, deadline)
+            },
             Action::Publish { node, body, .. } => self.publish(node, body),
             // The hook's exit code is the action; there is nothing else to do.
             Action::RefuseJob { .. } => self.done("refused: exit 1"),

@@ -148,7 +148,7 @@ fn requeue(hold: bool) -> Action {
 }
 
 fn begin() -> Action {
-    Action::ClearBeginTime { run: run(), decision: ids().2 }
+    Action::ClearBeginTime { run: run(), not_before: None, decision: ids().2 }
 }
 
 #[test]

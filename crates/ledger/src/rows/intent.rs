@@ -7,6 +7,7 @@ use super::{SqlResult, json, optional_stamp, run, stamp, to_json, word};
 use crate::batch::NewIntent;
 use crate::error::Result;
 use crate::intents::{IntentRow, IntentState};
+use crate::trail;
 
 /// For a query over `actions a`.
 pub(crate) const COLUMNS: &str = "a.id, a.state, a.action, a.synthetic, a.created, a.expires, a.attempts, \
@@ -50,20 +51,23 @@ pub(crate) fn put(conn: &Connection, intent: &NewIntent, now: Stamp) -> Result<b
 }
 
 fn expire_pending(conn: &Connection, key: &str, now: Stamp) -> Result<()> {
-    conn.execute(
+    let changed = conn.execute(
         "UPDATE actions SET state = 'expired', settled_at = ?2
          WHERE key = ?1 AND state = 'pending' AND expires < ?2",
         params![key, now.micros()],
     )?;
-    Ok(())
+    if changed > 0 { trail::expired(conn, &[key.to_owned()], now) } else { Ok(()) }
 }
 
 /// Case, run and node of an action, for the columns people filter by.
-fn about(action: &Action) -> (Option<&str>, Option<&triage_core::RunId>, Option<&str>) {
+pub(crate) fn about(action: &Action) -> (Option<&str>, Option<&triage_core::RunId>, Option<&str>) {
     match action {
-        Action::Drain { node, case, .. } | Action::Resume { node, case, .. } => {
-            (Some(case.as_str()), None, Some(node.as_str()))
-        }
+        Action::Drain { node, case, .. }
+        | Action::ConfirmDrain { node, case, .. }
+        | Action::Reset { node, case, .. }
+        | Action::Reboot { node, case, .. }
+        | Action::Verify { node, case, .. }
+        | Action::Resume { node, case, .. } => (Some(case.as_str()), None, Some(node.as_str())),
         Action::Requeue { run, .. } | Action::ClearBeginTime { run, .. } => (None, Some(run), None),
         Action::Publish { node, .. } => (None, None, Some(node.as_str())),
         Action::RefuseJob { run, case, .. } => (Some(case.as_str()), Some(run), None),

@@ -107,6 +107,14 @@ impl Scontrol<'_> {
         Ok(record::nodes(&answer))
     }
 
+    /// Every node of the cluster, with one call.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn every_node(&self) -> Result<Vec<NodeRecord>, ScontrolError> {
+        Ok(record::nodes(&self.call(&["-o", "show", "node"])?))
+    }
+
     /// One node.
     ///
     /// # Errors
@@ -131,6 +139,15 @@ impl Scontrol<'_> {
     /// See [`ScontrolError`].
     pub fn undrain(&self, node: &NodeName) -> Result<(), ScontrolError> {
         self.update(&[node_arg(node)?, "State=UNDRAIN".to_owned()])
+    }
+
+    /// Asks for a reboot by `RebootProgram` once the node is idle.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn reboot(&self, node: &NodeName, reason: &str) -> Result<(), ScontrolError> {
+        let reason = format!("reason={reason}");
+        self.call(&["reboot", &reason, &names(std::slice::from_ref(node))?]).map(drop)
     }
 
     /// Sets a node's `Extra`.
@@ -162,7 +179,16 @@ impl Scontrol<'_> {
     /// # Errors
     /// See [`ScontrolError`].
     pub fn start_now(&self, name: &str) -> Result<(), ScontrolError> {
-        self.update(&[format!("JobId={}", job_arg(name)?), "StartTime=now".to_owned()])
+        self.start_in(name, 0)
+    }
+
+    /// Lets a job begin so many seconds from now, by the controller's clock.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn start_in(&self, name: &str, seconds: u64) -> Result<(), ScontrolError> {
+        let when = if seconds == 0 { "now".to_owned() } else { format!("now+{seconds}seconds") };
+        self.update(&[format!("JobId={}", job_arg(name)?), format!("StartTime={when}")])
     }
 
     /// The controller's configuration, `scontrol show config`.

@@ -1,0 +1,235 @@
+//! The way back into service of a node that we took out. Only the health check walks it, a step a pass, and each step
+//! is a choice of the site's (`[repair]` in policy.toml).
+//!
+//! ```text
+//!  acted ──► reset the GPU ──► boot it again, once idle ──► (a person)          open cases
+//!              │ once a boot     │ once a case
+//!              ▼ proof           ▼ proof                                        detectors/clearing
+//!  closed ──► run the site's tests ──► lift our own drain ──► probation         closed cases
+//! ```
+use super::{Decided, Draft};
+use crate::pipeline::{Input, Trigger};
+use crate::policy::{Command, Step};
+use crate::{
+    Action, Advice, BootId, Case, CaseState, ClearedBy, Gate, Intent, Mode, NodeRecord, Payload, Resource,
+    Stamp, Subject, Try, reason,
+};
+
+/// Decides about every case for which this node is out.
+pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
+    let Some(record) = input.node_record.get().filter(|_| input.trigger == Trigger::HealthCheck) else {
+        return;
+    };
+    for out in &input.out {
+        let case = cases.iter().find(|case| case.id == out.case.id).unwrap_or(&out.case);
+        let way = Way { input, cases, record, case, tries: &out.tries };
+        if case.stood_down || !way.is_ours() {
+            continue;
+        }
+        if case.is_open() { way.mend(decided) } else { way.bring_back(decided) }
+    }
+}
+
+/// Whether anything about `out` may be decided, so that the controller has to be asked.
+pub(crate) fn is_of_interest(input: &Input<'_>) -> bool {
+    input.trigger == Trigger::HealthCheck && input.out.iter().any(|out| !out.case.stood_down)
+}
+
+struct Way<'a, 'i> {
+    input: &'a Input<'i>,
+    cases: &'a [Case],
+    record: &'a NodeRecord,
+    case: &'a Case,
+    tries: &'a [Try],
+}
+
+impl Way<'_, '_> {
+    /// The node is out, and by our drain for this very case. A node has room for one reason: with two cases, the other
+    /// one waits until this one's drain is lifted.
+    fn is_ours(&self) -> bool {
+        self.record.is_out() && reason::case_of(&self.record.reason).as_ref() == Some(&self.case.id)
+    }
+
+    fn mend(&self, decided: &mut Decided) {
+        if self.case.state != CaseState::Acted {
+            return;
+        }
+        let repair = &self.input.policy.repair;
+        if let Some(mode) = self.mode(repair.reset).filter(|_| self.wants_reset()) {
+            let boot = self.input.boot.clone();
+            let command = self.for_this_gpu(&repair.reset_command);
+            let (node, case) = (self.case.node.clone(), self.case.id.clone());
+            self.step(
+                decided,
+                Intent::Reset,
+                mode,
+                Vec::new(),
+                "the fault asks for a reset of the GPU",
+                |decision| Action::Reset { node, case, boot, command, decision },
+            );
+        } else if let Some(mode) = self.mode(repair.reboot).filter(|_| self.wants_reboot()) {
+            let boot = self.input.boot.clone();
+            let reason = self.record.reason.clone();
+            let (node, case) = (self.case.node.clone(), self.case.id.clone());
+            self.step(decided, Intent::Reboot, mode, Vec::new(), "the fault asks for a reboot", |decision| {
+                Action::Reboot { node, case, boot, reason, decision }
+            });
+        }
+    }
+
+    fn bring_back(&self, decided: &mut Decided) {
+        let repair = &self.input.policy.repair;
+        let Some(mode) = self.mode(repair.resume) else { return };
+        let wanted: Vec<Command> =
+            repair.verify.iter().filter(|command| command.is_for(&self.case.fault)).cloned().collect();
+        let (node, case) = (self.case.node.clone(), self.case.id.clone());
+        let unverified = !wanted.is_empty() && self.tried("verify", Some(&self.input.boot)).is_none();
+        if unverified && mode == Mode::Act {
+            let (boot, commands) = (self.input.boot.clone(), wanted);
+            self.step(
+                decided,
+                Intent::Verify,
+                mode,
+                vec![self.no_other_case()],
+                "tests before the return",
+                |decision| Action::Verify { node, case, boot, commands, decision },
+            );
+            return;
+        }
+        let gates = vec![self.no_other_case(), self.verified(!wanted.is_empty()), self.not_flapping()];
+        let why = format!("repaired: {}", self.case.why);
+        self.step(decided, Intent::Resume, mode, gates, &why, |decision| Action::Resume {
+            node,
+            case,
+            decision,
+        });
+    }
+
+    fn mode(&self, step: Step) -> Option<Mode> {
+        step.mode(self.input.policy.mode.of(Intent::Drain))
+    }
+
+    fn wants_reset(&self) -> bool {
+        matches!(self.case.resource, Resource::Gpu(_))
+            && (self.case.advice == Advice::Reset || self.case.clears == ClearedBy::GpuReset)
+            && self.case.boot == self.input.boot
+            && self.tried("reset", Some(&self.input.boot)).is_none()
+    }
+
+    /// Where no reset is wanted, or one did not help; once for a case. Whether a reset helped only a sweep after it can
+    /// tell.
+    fn wants_reboot(&self) -> bool {
+        let reset_is_over = match self.tried("reset", Some(&self.input.boot)) {
+            None => true,
+            Some(Try { went_well: None, .. }) => false,
+            Some(Try { went_well: Some(well), at, .. }) => !well || self.swept_since(*at),
+        };
+        let asks = matches!(self.case.advice, Advice::Reset | Advice::Reboot)
+            || matches!(self.case.clears, ClearedBy::GpuReset | ClearedBy::Reboot);
+        asks && reset_is_over && self.case.boot == self.input.boot && self.tried("reboot", None).is_none()
+    }
+
+    fn swept_since(&self, at: Stamp) -> bool {
+        self.input.observations.iter().any(|seen| matches!(seen.payload, Payload::Nvml(_)) && seen.at > at)
+    }
+
+    /// The last try of this kind, in `boot` where one is named.
+    fn tried(&self, kind: &str, boot: Option<&BootId>) -> Option<&Try> {
+        self.tries.iter().rev().find(|tried| {
+            tried.action.kind() == kind && boot.is_none_or(|boot| boot_of(&tried.action) == Some(boot))
+        })
+    }
+
+    fn for_this_gpu(&self, command: &Command) -> Command {
+        let pci = self.case.resource.pci().map(|address| address.to_string()).unwrap_or_default();
+        let argument = |text: &String| text.replace("{pci}", &pci);
+        Command { command: command.command.iter().map(argument).collect(), ..command.clone() }
+    }
+
+    fn step(
+        &self,
+        decided: &mut Decided,
+        intent: Intent,
+        mode: Mode,
+        mut gates: Vec<Gate>,
+        why: &str,
+        action: impl FnOnce(crate::DecisionId) -> Action,
+    ) {
+        gates.insert(0, gate("own_drain", true, format!("out by our own drain: \"{}\"", self.record.reason)));
+        gates.push(self.idle());
+        gates.push(super::gates::mode(mode));
+        let draft = Draft {
+            subject: Subject::Node(self.case.node.clone()),
+            intent,
+            rule: "[repair]",
+            mode,
+            gates,
+            case: Some(self.case),
+            verdict: None,
+            synthetic: self.case.synthetic,
+            why: why.to_owned(),
+        };
+        if let Some(decision) = decided.push(self.input, draft) {
+            decided.actions.push(action(decision));
+        }
+    }
+
+    /// Nothing is reset, booted, tested or brought back under a job that still ends.
+    fn idle(&self) -> Gate {
+        let busy = ["ALLOCATED", "MIXED", "COMPLETING"];
+        match self.record.state.iter().find(|word| busy.contains(&word.as_str())) {
+            Some(word) => gate("idle", false, format!("the node is still {word}")),
+            None => gate("idle", true, "no job is on the node"),
+        }
+    }
+
+    fn no_other_case(&self) -> Gate {
+        let other =
+            self.cases.iter().find(|case| case.is_open() && case.advice.wants_node_out() && !case.stood_down);
+        match other {
+            Some(case) => gate(
+                "other_case",
+                false,
+                format!("{} on {} still stands [case {}]", case.code, case.resource, case.id),
+            ),
+            None => gate("other_case", true, "no other case wants the node out"),
+        }
+    }
+
+    fn verified(&self, wanted: bool) -> Gate {
+        const NAME: &str = "verified";
+        if !wanted {
+            return gate(NAME, true, "the site asks for no test");
+        }
+        match self.tried("verify", Some(&self.input.boot)) {
+            Some(Try { went_well: Some(true), answer, .. }) => gate(NAME, true, answer.clone()),
+            Some(Try { went_well: Some(false), answer, .. }) => gate(NAME, false, answer.clone()),
+            Some(Try { went_well: None, .. }) => gate(NAME, false, "the tests are not over"),
+            None => gate(NAME, false, "the tests were not run in this boot"),
+        }
+    }
+
+    fn not_flapping(&self) -> Gate {
+        let repair = &self.input.policy.repair;
+        let days = repair.return_days;
+        let since = self.input.now.plus_secs(-i64::from(days) * 86_400);
+        let count = self.input.returns.iter().filter(|at| **at >= since).count();
+        let most = usize::try_from(repair.max_returns).unwrap_or(usize::MAX);
+        let told = format!("{count} returns in the last {days} days, at most {most}");
+        if count < most {
+            return gate("flapping", true, told);
+        }
+        gate("flapping", false, format!("{told}: a person has to bring it back"))
+    }
+}
+
+fn boot_of(action: &Action) -> Option<&BootId> {
+    match action {
+        Action::Reset { boot, .. } | Action::Reboot { boot, .. } | Action::Verify { boot, .. } => Some(boot),
+        _ => None,
+    }
+}
+
+fn gate(name: &str, passed: bool, why: impl Into<String>) -> Gate {
+    Gate { name: name.to_owned(), passed, why: why.into() }
+}
