@@ -14,6 +14,9 @@ use clap::Parser;
 use args::{Cli, Command};
 
 fn main() -> ExitCode {
+    if let Some(code) = triage_hooks::output::child() {
+        return code;
+    }
     let Cli { common, command } = Cli::parse();
     exit::code(match &command {
         Command::Status => cmd::status::run(&common),

@@ -18,3 +18,4 @@ pub mod prolog;
 mod spool;
 pub mod start;
 pub mod supervise;
+mod topology;

@@ -6,6 +6,7 @@ pub mod facts;
 pub mod kernel_log;
 pub mod log;
 pub mod nvml;
+pub mod output;
 pub mod probe;
 pub mod proc;
 pub mod runner;

@@ -32,6 +32,8 @@ pub struct Config {
     pub checks: CheckSettings,
     /// What this node should have.
     pub expect: Expect,
+    /// From how many repeats on something is a fault, by rate.
+    pub rates: triage_core::serd::Thresholds,
 }
 
 /// `[paths]`: absolute; `%n` stands for the node's name, as in slurm.conf.
@@ -81,6 +83,9 @@ pub struct Slurm {
     /// `SLURM_CONF` for scontrol. Without it the hook's own `SLURM_CONF` is passed on, or scontrol's default holds.
     #[serde(deserialize_with = "values::optional_path")]
     pub conf: Option<PathBuf>,
+    /// `topology.conf`, for the brake on drains below one switch. Without it the one beside slurm.conf is read.
+    #[serde(deserialize_with = "values::optional_path")]
+    pub topology: Option<PathBuf>,
     /// `command_deadline_ms`: longest one scontrol may take. scontrol itself retries a controller that is away
     /// without bound; an idle controller answers in about 10 ms (tried on 22.05).
     #[serde(rename = "command_deadline_ms", deserialize_with = "values::millis")]
@@ -92,6 +97,7 @@ impl Default for Slurm {
         Self {
             scontrol: "/usr/bin/scontrol".into(),
             conf: None,
+            topology: None,
             command_deadline: Duration::from_millis(3_000),
         }
     }
