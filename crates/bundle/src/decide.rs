@@ -31,12 +31,7 @@ pub(crate) fn decide(attribution: &Attribution, bundle: &Bundle, policy: &Policy
 }
 
 fn is_drained(fault: &Fault, policy: &Policy) -> bool {
-    let claim = Claim {
-        class: fault.class,
-        confidence: fault.confidence,
-        code: &fault.code,
-        resource: &fault.resource,
-    };
+    let claim = Claim::new(fault.class, fault.confidence, &fault.code, &fault.resource);
     policy.rule_for(&claim).node == Intent::Drain && fault.advice.wants_node_out()
 }
 
@@ -50,12 +45,7 @@ fn about_job(attribution: &Attribution, bundle: &Bundle, policy: &Policy) -> Int
         .or_else(|| attribution.evidence.first().map(|evidence| evidence.code.clone()))
         .unwrap_or_else(|| Code::from("unknown"));
     let resource = lead.map_or(Resource::Job, |fault| fault.resource.clone());
-    let claim = Claim {
-        class: attribution.class,
-        confidence: attribution.confidence,
-        code: &code,
-        resource: &resource,
-    };
+    let claim = Claim::new(attribution.class, attribution.confidence, &code, &resource);
     match policy.rule_for(&claim).job {
         wanted @ (Intent::Requeue | Intent::RequeueHold) if may_run_again(bundle, policy) => wanted,
         Intent::Stop => Intent::Stop,

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use triage_core::fleet::Fleet;
+use triage_core::joblog::OutputReport;
 use triage_core::pipeline::{Asked, Input};
 use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
 use triage_host::clock::Deadline;
@@ -70,6 +71,14 @@ fn topology(ctx: &Ctx<'_>) -> Option<PathBuf> {
 /// The job as Slurm has it.
 pub(crate) fn job(ctx: &Ctx<'_>, span: &JobSpan) -> Asked<JobRecord> {
     answer(ctx, |scontrol| scontrol.job_of(&span.run))
+}
+
+/// What the run printed, where Slurm says that it went.
+pub(crate) fn output(ctx: &Ctx<'_>, span: &JobSpan, input: &Input<'_>) -> Asked<OutputReport> {
+    match input.job.get() {
+        Some(record) => Asked::Answer(crate::output::read(ctx, record, span)),
+        None => Asked::NoAnswer("where it is was not to be learnt: the job's record was not read".to_owned()),
+    }
 }
 
 /// What the other nodes of the run say: one call, after a grace for them to say it.

@@ -9,15 +9,16 @@
 //!                           ▼
 //!                        carry out: claim, act, settle, one intent at a time
 //! ```
-use triage_core::pipeline::{Asked, Input, Need, Output, Trigger, step, Past};
+use triage_core::attribute::PastRun;
+use triage_core::pipeline::{Asked, Input, Need, Output, Past, Trigger, step};
 use triage_core::{Action, Intent, JobSpan, NodeRecord, Stamp};
 use triage_ledger::{Batch, Ledger, Load, Loaded, NewIntent, Recorded};
 
 use crate::ask;
 use crate::ctx::Ctx;
 use crate::look::Look;
-use crate::topology;
 use crate::policy_file;
+use crate::topology;
 
 /// How long ago a run may have left the node and still be told to a pass: late kernel lines belong to it.
 const LATELY_S: i64 = 3_600;
@@ -71,7 +72,11 @@ pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Out
         let now = ctx.now();
         let load = Load { spans_since: now.plus_secs(-LATELY_S), run: span.as_ref().map(|span| &span.run) };
         let loaded = ledger.load(&load)?;
-        let look = looked.get_or_insert_with(|| look(ctx, &loaded));
+        let look = looked.get_or_insert_with(|| {
+            let mut look = look(ctx, &loaded);
+            look.history = history(ledger, trigger, span.as_ref());
+            look
+        });
         let (output, seen) = decide(ctx, ledger, (trigger, span.clone()), &loaded, look);
         match record(ctx, ledger, span.as_ref(), &loaded, look, (&output, seen.as_ref()))? {
             Recorded::Committed { .. } => {
@@ -108,7 +113,7 @@ fn decide(
         tasks: loaded.tasks.clone(),
         run_events: loaded.run_events.clone(),
         kernel_read: look.kernel_read,
-        history: Vec::new(),
+        history: look.history.clone(),
         output: Asked::NotAsked,
         decided: loaded.decided.clone(),
         holds: loaded.holds.clone(),
@@ -135,6 +140,16 @@ fn decide(
     (output, seen)
 }
 
+/// What the ledger remembers of earlier runs, for a run that failed. Without it the verdict rests on less, and stands.
+fn history(ledger: &Ledger, trigger: Trigger, span: Option<&JobSpan>) -> Vec<PastRun> {
+    let failed = |span: &&JobSpan| span.exit.is_some_and(|exit| !exit.is_success()) && span.is_batch_host();
+    let Some(span) = span.filter(|_| trigger == Trigger::Epilog).filter(failed) else { return Vec::new() };
+    ledger.history(&span.run).unwrap_or_else(|error| {
+        log::warn!("{error}; the run is judged without what the ledger remembers");
+        Vec::new()
+    })
+}
+
 fn past(ctx: &Ctx<'_>, loaded: &Loaded, look: &Look) -> Past {
     Past {
         since: loaded.since,
@@ -142,7 +157,7 @@ fn past(ctx: &Ctx<'_>, loaded: &Loaded, look: &Look) -> Past {
         engines: loaded.rates.clone(),
         closed: loaded.closed.clone(),
         thresholds: ctx.config.rates.clone(),
-        endpoints: topology::endpoints(ctx, loaded, look),
+        endpoints: topology::endpoints(ctx, look),
     }
 }
 

@@ -11,6 +11,7 @@ mod aside;
 mod batch;
 mod error;
 mod export;
+mod history;
 mod intents;
 mod journal;
 mod load;

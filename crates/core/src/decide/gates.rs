@@ -5,7 +5,7 @@ use crate::{
     reason,
 };
 
-fn gate(name: &str, passed: bool, why: impl Into<String>) -> Gate {
+pub(super) fn gate(name: &str, passed: bool, why: impl Into<String>) -> Gate {
     Gate { name: name.to_owned(), passed, why: why.into() }
 }
 
@@ -88,20 +88,6 @@ pub(super) fn job_state(job: &Asked<JobRecord>) -> Gate {
         "PREEMPTED" => gate(NAME, false, "the job was preempted: Slurm sees to it itself"),
         state => gate(NAME, true, format!("the job is {state}")),
     }
-}
-
-/// A job that fails over and over is not run for ever.
-pub(super) fn restart_budget(span: &JobSpan, max: u32) -> Gate {
-    let count = span.run.restart;
-    gate(
-        "restart_budget",
-        count < max,
-        if count < max {
-            format!("restart {} of at most {max}", count + 1)
-        } else {
-            format!("restarted {count} times already, at most {max}")
-        },
-    )
 }
 
 /// Some exit codes mean "do not run me again".

@@ -57,8 +57,7 @@ impl Decided {
     /// was done.
     fn push(&mut self, input: &Input<'_>, draft: Draft<'_>) -> Option<DecisionId> {
         let case = draft.case.map(|case| case.id.clone());
-        let touched =
-            hold::Touched { subject: &draft.subject, case: draft.case, verdict: draft.verdict };
+        let touched = hold::Touched { subject: &draft.subject, case: draft.case, verdict: draft.verdict };
         let held = hold::gate(input, draft.intent, &touched);
         let decision = Decision {
             id: DecisionId::of(

@@ -1,13 +1,12 @@
 //! What to do about this node, for one open case.
-use super::{Decided, Draft, gates};
+use super::{Decided, Draft, bounds, claims, gates};
 use crate::pipeline::Input;
-use crate::policy::Claim;
-use crate::{Action, Case, Intent, Subject, reason};
+use crate::policy::Matched;
+use crate::{Action, Case, Gate, Intent, Mode, Subject, fleet, reason};
 
 pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
-    let claim =
-        Claim { class: case.class, confidence: case.confidence, code: &case.code, resource: &case.resource };
-    let matched = input.policy.rule_for(&claim);
+    let repeats = claims::repeats(input, case);
+    let matched = input.policy.rule_for(&claims::of_case(input, case, repeats.as_deref()));
     // A rule may want a drain for a class; a case whose evidence asks for less than that only gets a note.
     let intent = match matched.node {
         Intent::Drain if !case.advice.wants_node_out() => Intent::Note,
@@ -17,15 +16,7 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
         return;
     }
     let mode = matched.mode_for(&input.policy.mode, intent);
-    let gates = match intent {
-        Intent::Drain => vec![
-            gates::provenance(case),
-            gates::stood_down(case),
-            gates::foreign_reason(&input.node_record),
-            gates::mode(mode),
-        ],
-        _ => Vec::new(),
-    };
+    let gates = if intent == Intent::Drain { drain(input, case, &matched, mode) } else { Vec::new() };
     let draft = Draft {
         subject: Subject::Node(case.node.clone()),
         intent,
@@ -40,11 +31,41 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
     if let Some(decision) = decided.push(input, draft)
         && intent == Intent::Drain
     {
+        let is_out = input.node_record.get().is_some_and(fleet::is_out_by_us);
+        let limits = (!is_out).then(|| {
+            let unknown = fleet::Fleet::default();
+            bounds::limits(input, case, input.fleet.get().unwrap_or(&unknown))
+        });
         decided.actions.push(Action::Drain {
             node: case.node.clone(),
             reason: reason::for_case(case),
             case: case.id.clone(),
-            decision,
+            decision: decision.clone(),
         });
+        // Many nodes may have decided in the same moment, each without the others: whoever is one too many goes back.
+        decided.actions.extend(limits.map(|limits| Action::ConfirmDrain {
+            node: case.node.clone(),
+            case: case.id.clone(),
+            limits,
+            decision,
+        }));
     }
+}
+
+fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> Vec<Gate> {
+    let limits = &input.policy.node;
+    let mut gates = vec![
+        gates::provenance(case),
+        gates::stood_down(case),
+        gates::foreign_reason(&input.node_record),
+        bounds::confidence(case.confidence, limits.min_confidence),
+        bounds::reservation(&input.node_record, &limits.leave_alone_states),
+        bounds::excepted_node(input, &input.policy.except),
+    ];
+    gates.extend(bounds::doubt(matched));
+    gates.push(gates::mode(mode));
+    if gates.iter().all(|gate| gate.passed) {
+        gates.push(bounds::brake(input, case));
+    }
+    gates
 }

@@ -1,19 +1,14 @@
 //! Whether the job may start here. Only a confirmed case for which policy would drain, and only in act mode.
-use super::{Decided, Draft, gates};
+use super::{Decided, Draft, bounds, claims, gates};
 use crate::pipeline::Input;
-use crate::policy::Claim;
-use crate::{Action, Case, Intent, Subject};
+use crate::policy::Matched;
+use crate::{Action, Case, Gate, Intent, Mode, Subject};
 
 pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
     let Some(span) = &input.span else { return };
     for case in cases.iter().filter(|case| case.is_open() && case.advice.wants_node_out()) {
-        let claim = Claim {
-            class: case.class,
-            confidence: case.confidence,
-            code: &case.code,
-            resource: &case.resource,
-        };
-        let matched = input.policy.rule_for(&claim);
+        let repeats = claims::repeats(input, case);
+        let matched = input.policy.rule_for(&claims::of_case(input, case, repeats.as_deref()));
         if matched.node != Intent::Drain {
             continue;
         }
@@ -23,7 +18,7 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
             intent: Intent::RefuseJob,
             rule: matched.name,
             mode,
-            gates: vec![gates::provenance(case), gates::stood_down(case), gates::mode(mode)],
+            gates: gates(input, case, &matched, mode),
             case: Some(case),
             verdict: None,
             synthetic: case.synthetic,
@@ -38,4 +33,17 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
             return;
         }
     }
+}
+
+/// Slurm drains the node of a prolog that refuses, so what holds a drain holds a refusal as well.
+fn gates(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> Vec<Gate> {
+    let mut gates = vec![
+        gates::provenance(case),
+        gates::stood_down(case),
+        bounds::confidence(case.confidence, input.policy.node.min_confidence),
+        bounds::excepted_node(input, &input.policy.except),
+    ];
+    gates.extend(bounds::doubt(matched));
+    gates.extend([bounds::held_by_brake(input, case), gates::mode(mode)]);
+    gates
 }

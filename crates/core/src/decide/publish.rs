@@ -1,6 +1,6 @@
 //! Telling the batch host what this node knows, through this node's own record. Only a node with evidence publishes,
 //! and only where the site lets us act: monitor mode leaves the scheduler as it is.
-use super::{Decided, gates};
+use super::{Decided, gates, hold};
 use crate::pipeline::{Input, Trigger};
 use crate::{Action, Case, Confidence, DecisionId, Intent, JobSpan, Mode, Provenance, peer};
 
@@ -15,6 +15,7 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
                 && case.provenance == Provenance::Trusted
                 && case.advice.wants_node_out()
                 && gates::stood_down(case).passed
+                && !hold::holds_case(input, case)
         })
         .max_by_key(|case| (case.confidence, case.last_seen));
     if let Some(case) = told.filter(|case| case.confidence >= Confidence::Probable) {

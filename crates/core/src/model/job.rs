@@ -226,6 +226,10 @@ pub struct NodeRecord {
     pub state: Vec<String>,
     /// `Reason` without the trailing `[user@time]`; empty when there is none.
     pub reason: String,
+    /// When the reason was given, by the controller's clock, in whole seconds.
+    pub reason_at: Option<Stamp>,
+    /// `Partitions`.
+    pub partitions: Vec<String>,
     /// `Extra`, verbatim; empty when there is none.
     pub extra: String,
 }
@@ -236,6 +240,13 @@ impl NodeRecord {
         self.state
             .iter()
             .any(|s| matches!(s.as_str(), "DRAIN" | "DRAINED" | "DRAINING" | "DOWN" | "FAIL" | "FAILING"))
+    }
+
+    /// The first word of the state that begins with one of `words`.
+    pub fn has_state_of(&self, words: &[String]) -> Option<&str> {
+        let is_one =
+            |state: &&String| words.iter().any(|word| !word.is_empty() && state.starts_with(word.as_str()));
+        self.state.iter().find(is_one).map(String::as_str)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Everything one pass knows. Immutable, "now" included: the same input always gives the same output.
 use crate::attribute::PastRun;
 use crate::catalog::Catalog;
-use crate::joblog::OutputReport;
 use crate::fleet::Fleet;
+use crate::joblog::OutputReport;
 use crate::memory::Memory;
 use crate::policy::Policy;
 use crate::reading::NvmlReading;
 use crate::{
-    BootId, Case, Decision, Event, Hold, JobRecord, JobSpan, NodeName, NodeRecord, Observation, OutCase, PeerEvidence,
-    Stamp, TaskEdge,
+    BootId, Case, Decision, Event, Hold, JobRecord, JobSpan, NodeName, NodeRecord, Observation, OutCase,
+    PeerEvidence, Stamp, TaskEdge,
 };
 
 /// Which program runs the pass.

@@ -3,7 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, Need, Output, Trigger};
 use crate::detectors::CaseBook;
-use crate::{Event, EventId, Observation, Payload, Role, checks, decide, detectors, judge, serd, sources, sweep};
+use crate::{
+    Event, EventId, Observation, Payload, Role, checks, decide, detectors, judge, serd, sources, sweep,
+};
 
 /// Events of one code on one resource that a single pass keeps. A crashing job can log the same Xid a hundred
 /// thousand times; what is beyond the bound is counted.

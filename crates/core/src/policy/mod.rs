@@ -233,15 +233,21 @@ mod tests {
 
     #[test]
     fn a_rule_in_monitor_is_not_widened_by_the_site_mode() {
-        let matched =
-            Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Monitor), doubt: None };
+        let matched = Matched {
+            name: "r",
+            node: Intent::Drain,
+            job: Intent::Note,
+            mode: Some(Mode::Monitor),
+            doubt: None,
+        };
         let modes = Modes { default: Mode::Act, ..Modes::default() };
         assert_eq!(matched.mode_for(&modes, Intent::Drain), Mode::Monitor);
     }
 
     #[test]
     fn a_rule_in_act_does_not_widen_a_monitor_site() {
-        let matched = Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Act), doubt: None };
+        let matched =
+            Matched { name: "r", node: Intent::Drain, job: Intent::Note, mode: Some(Mode::Act), doubt: None };
         assert_eq!(matched.mode_for(&Modes::default(), Intent::Drain), Mode::Monitor);
     }
 }

@@ -60,6 +60,11 @@ impl Config {
             let (line, column) = line_column(text, key_offset(root.get_ref(), &key).unwrap_or(0));
             Warning { path: path.to_owned(), line, column, key: key.join(".") }
         }));
+        warnings.extend(config.rates.unknown().map(|name| {
+            let key = vec!["rates".to_owned(), name.to_owned()];
+            let (line, column) = line_column(text, key_offset(root.get_ref(), &key).unwrap_or(0));
+            Warning { path: path.to_owned(), line, column, key: key.join(".") }
+        }));
         warnings.sort_by_key(|warning| (warning.line, warning.column));
         Ok(Loaded { config, warnings })
     }

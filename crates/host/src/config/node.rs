@@ -34,6 +34,7 @@ impl Config {
             .into_iter()
             .chain([&mut slurm.scontrol, &mut kernel_log.path, &mut nvml.library])
             .chain(slurm.conf.as_mut())
+            .chain(slurm.topology.as_mut())
             .chain(nvml.scenario.as_mut())
     }
 }

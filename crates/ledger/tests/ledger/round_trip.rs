@@ -81,6 +81,7 @@ prop_compose! {
             (proptest::option::of(run()), ids(), text(), any::<bool>()),
     ) -> Case {
         Case {
+            id: CaseId::new(id), fault, code: Code::new(code), class, resource, part: None,
             id: CaseId::new(id), fault, code: Code::new(code), class, resource, node: NodeName::new(node),
             boot: BootId::new(boot), state, confidence, provenance, synthetic, advice, clears, opened_at, last_seen,
             closed_at, run, events: events.into_iter().map(EventId::new).collect(), why, stood_down,
@@ -107,6 +108,34 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn evidence()(
+        (time, node, code, text) in (proptest::option::of(stamp()), proptest::option::of(text()), text(), text()),
+        (provenance, event) in (select(Provenance::ALL), proptest::option::of(hex(16))),
+    ) -> Evidence {
+        Evidence {
+            time, node: node.map(NodeName::new), code: Code::new(code), text, provenance,
+            event: event.map(EventId::new),
+        }
+    }
+}
+
+prop_compose! {
+    fn grounds()(
+        (rule, code, resource, trusted) in
+            (text(), text(), proptest::option::of(resource()), any::<bool>()),
+        told in proptest::collection::vec(evidence(), 0..3),
+        discounted in proptest::collection::vec((evidence(), any::<u64>(), text()), 0..3),
+        blind in proptest::collection::vec(text(), 0..3),
+    ) -> Grounds {
+        let aside = |(evidence, count, why)| Discounted { evidence, count, why };
+        Grounds {
+            rule, code: Code::new(code), resource, trusted, told,
+            discounted: discounted.into_iter().map(aside).collect(), blind,
+        }
+    }
+}
+
+prop_compose! {
     fn a_verdict()(
         (id, run, at, class, confidence) in
             (hex(16), run(), stamp(), select(CauseClass::ALL), select(Confidence::ALL)),
@@ -114,6 +143,7 @@ prop_compose! {
         (victims, cases, evidence) in
             (proptest::collection::vec(text(), 0..4), ids(), ids()),
         (synthetic, story) in (any::<bool>(), proptest::collection::vec(text(), 0..4)),
+        grounds in grounds(),
     ) -> Verdict {
         Verdict {
             id: VerdictId::new(id), run, at, class, confidence,
@@ -124,7 +154,7 @@ prop_compose! {
             victims: victims.into_iter().map(NodeName::new).collect(),
             cases: cases.into_iter().map(CaseId::new).collect(),
             evidence: evidence.into_iter().map(EventId::new).collect(),
-            synthetic, story,
+            synthetic, story, grounds,
         }
     }
 }
@@ -165,7 +195,11 @@ fn an_action() -> impl Strategy<Value = Action> {
         }),
         (run(), proptest::collection::vec(node(), 0..4), any::<bool>(), decision())
             .prop_map(|(run, exclude, hold, decision)| Action::Requeue { run, exclude, hold, decision }),
-        (run(), decision()).prop_map(|(run, decision)| Action::ClearBeginTime { run, decision }),
+        (run(), decision()).prop_map(|(run, decision)| Action::ClearBeginTime {
+            run,
+            not_before: None,
+            decision
+        }),
         (node(), text(), decision()).prop_map(|(node, body, decision)| Action::Publish {
             node,
             body,

@@ -1,6 +1,6 @@
 //! `scontrol -o show node`.
 use serde::de::IgnoredAny;
-use triage_core::{NodeName, NodeRecord};
+use triage_core::{NodeName, NodeRecord, Stamp};
 
 use super::split::{Fields, records};
 
@@ -20,6 +20,8 @@ fn node(record: &str) -> Option<NodeRecord> {
         node: NodeName::new(name),
         state: fields.first("State").split('+').map(|word| word.trim_end_matches(SIGNS).to_owned()).collect(),
         reason: reason(fields.first("Reason")).to_owned(),
+        reason_at: reason_at(fields.first("Reason")),
+        partitions: list(fields.first("Partitions")),
         extra: extra.to_owned(),
     })
 }
@@ -30,6 +32,16 @@ fn reason(text: &str) -> &str {
         Some((reason, stamp)) if stamp.contains('@') => reason,
         _ => text,
     }
+}
+
+/// The time in the trailing `[user@time]`, which is in seconds since 1970 under `SLURM_TIME_FORMAT=%s`.
+fn reason_at(text: &str) -> Option<Stamp> {
+    let stamp = text.strip_suffix(']')?.rsplit_once(" [")?.1;
+    stamp.rsplit_once('@')?.1.parse().ok().map(Stamp::from_secs)
+}
+
+fn list(text: &str) -> Vec<String> {
+    text.split(',').filter(|name| !matches!(*name, "" | "(null)")).map(str::to_owned).collect()
 }
 
 /// The record up to `Extra`, and that field's value. `Extra` is other programs' JSON and may hold anything, also what

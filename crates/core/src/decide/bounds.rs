@@ -1,0 +1,145 @@
+//! Gates that the policy sets in figures and lists: how sure, who is excepted, whose node it is, and the brakes.
+use super::gates::gate;
+use crate::pipeline::{Asked, Input};
+use crate::policy::{Except, Glob, Matched};
+use crate::{Case, Confidence, Gate, JobRecord, JobSpan, NodeRecord, Verdict, fleet};
+
+/// The name of the gate that [`held_by_brake`] looks for.
+const BRAKE: &str = "brake";
+
+/// Less sure than the site asks for is left alone, whatever a rule says.
+pub(super) fn confidence(is: Confidence, least: Confidence) -> Gate {
+    let passed = is >= least;
+    let why = if passed { "as sure as" } else { "less sure than" };
+    gate("confidence", passed, format!("{is}, {why} the site asks for: {least}"))
+}
+
+/// A rule that could not be ruled out might have wanted less.
+pub(super) fn doubt(matched: &Matched<'_>) -> Option<Gate> {
+    let doubt = matched.doubt?;
+    let why = format!("rule {} cannot be ruled out: the {} is not known", doubt.rule, doubt.fact);
+    Some(gate("facts", false, why))
+}
+
+/// A node under maintenance, in a reservation, powered down or about to reboot is somebody else's now.
+pub(super) fn reservation(record: &Asked<NodeRecord>, states: &[String]) -> Gate {
+    const NAME: &str = "reservation";
+    let Some(record) = record.get() else {
+        return gate(NAME, true, "not read in this pass; read again right before acting");
+    };
+    match record.has_state_of(states) {
+        Some(state) => gate(NAME, false, format!("the node is {state}: it is left alone")),
+        None => gate(NAME, true, "nobody has reserved the node or is at work on it"),
+    }
+}
+
+/// Nodes and partitions that the site excepts.
+pub(super) fn excepted_node(input: &Input<'_>, except: &Except) -> Gate {
+    const NAME: &str = "exception";
+    let partitions = input.node_record.get().map_or(&[][..], |record| &record.partitions);
+    let partition = partitions.iter().find(|name| any(&except.partitions, name));
+    if except.nodes.iter().any(|hosts| hosts.has(&input.node)) {
+        return gate(NAME, false, format!("{} is on the list of nodes that are left alone", input.node));
+    }
+    match partition {
+        Some(name) => gate(NAME, false, format!("partition {name} is on the list of those left alone")),
+        None if !except.partitions.is_empty() && input.node_record.get().is_none() => {
+            gate(NAME, false, "some partitions are to be left alone, and this node's are not known")
+        }
+        None => gate(NAME, true, "on no list of exceptions"),
+    }
+}
+
+/// Users, accounts and partitions whose jobs the site excepts.
+pub(super) fn excepted_job(span: &JobSpan, job: &Asked<JobRecord>, except: &Except) -> Gate {
+    const NAME: &str = "exception";
+    let account = account(job);
+    let lists = [
+        ("user", &except.users, Some(span.user.as_str()).filter(|user| !user.is_empty())),
+        ("partition", &except.partitions, Some(span.partition.as_str()).filter(|name| !name.is_empty())),
+        ("account", &except.accounts, account),
+    ];
+    for (what, list, is) in lists.into_iter().filter(|(_, list, _)| !list.is_empty()) {
+        match is {
+            Some(name) if any(list, name) => {
+                return gate(NAME, false, format!("{what} {name} is on the list of those left alone"));
+            }
+            Some(_) => {}
+            None => {
+                let why = format!("some {what}s are to be left alone, and this job's is not known");
+                return gate(NAME, false, why);
+            }
+        }
+    }
+    gate(NAME, true, "on no list of exceptions")
+}
+
+fn any(globs: &[Glob], text: &str) -> bool {
+    globs.iter().any(|glob| glob.matches(text))
+}
+
+/// The job's account, where its record tells it.
+pub(super) fn account(job: &Asked<JobRecord>) -> Option<&str> {
+    field(job, "Account")
+}
+
+/// The job's quality of service, where its record tells it.
+pub(super) fn qos(job: &Asked<JobRecord>) -> Option<&str> {
+    field(job, "QOS")
+}
+
+fn field<'a>(job: &'a Asked<JobRecord>, name: &str) -> Option<&'a str> {
+    let value = job.get()?.fields.get(name)?.as_str();
+    Some(value).filter(|value| !matches!(*value, "" | "(null)" | "N/A"))
+}
+
+/// Many nodes of one job to blame at once: so many do not break by themselves in the same moment.
+pub(super) fn suspect_nodes(verdict: &Verdict, most: u32) -> Gate {
+    const NAME: &str = "many_nodes";
+    let mut nodes: Vec<_> = verdict.culprits.iter().map(|culprit| &culprit.node).collect();
+    nodes.dedup();
+    let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+    if count >= most.max(1) {
+        let why = format!("{count} nodes of the job at once: suspect the job or the network first");
+        return gate(NAME, false, why);
+    }
+    gate(NAME, true, format!("{count} to blame, fewer than {most}"))
+}
+
+/// How many nodes are out by us already. Only asked where everything else lets the drain through.
+pub(super) fn brake(input: &Input<'_>, case: &Case) -> Gate {
+    if input.node_record.get().is_some_and(fleet::is_out_by_us) {
+        return gate(BRAKE, true, "the node is out by us already");
+    }
+    match &input.fleet {
+        Asked::Answer(fleet) => {
+            let limits = limits(input, case, fleet);
+            match fleet::held(&limits, &fleet.nodes, &input.node) {
+                Some(why) => gate(BRAKE, false, why),
+                None => gate(BRAKE, true, "fewer nodes are out by us than the brakes allow"),
+            }
+        }
+        // Whoever drains looks again afterwards and takes it back where it was one too many.
+        Asked::NotAsked => gate(BRAKE, true, "not asked in this pass; looked at after the drain"),
+        Asked::NoAnswer(why) => gate(BRAKE, true, format!("not known ({why}); looked at after the drain")),
+    }
+}
+
+/// The brakes for a drain over this case: the runs that may have to do with it are those that are here, and its own.
+pub(super) fn limits(input: &Input<'_>, case: &Case, fleet: &fleet::Fleet) -> Vec<fleet::Limit> {
+    let concerns = |span: &&JobSpan| span.end.is_none() || case.run.as_ref() == Some(&span.run);
+    let spans = input.span.iter().chain(input.spans.iter().filter(concerns));
+    fleet::limits(&input.policy.brake, fleet, &input.node, input.now, spans)
+}
+
+/// Whether a brake held the last decision to drain for this case.
+pub(super) fn held_by_brake(input: &Input<'_>, case: &Case) -> Gate {
+    let last =
+        input.decided.iter().rev().find(|decision| {
+            decision.case.as_ref() == Some(&case.id) && decision.intent == crate::Intent::Drain
+        });
+    match last.and_then(crate::Decision::held_by).filter(|gate| gate.name == BRAKE) {
+        Some(held) => gate(BRAKE, false, format!("the drain of this node is held: {}", held.why)),
+        None => gate(BRAKE, true, "no brake holds this node's drain"),
+    }
+}

@@ -1,0 +1,280 @@
+//! Gates and brakes from outside: what holds an action back that every piece of evidence asks for.
+mod support;
+
+use support::*;
+use triage_core::catalog::Catalog;
+use triage_core::fleet::{Fleet, Switch};
+use triage_core::memory::{Memory, PastCase, PastCause, PastRun};
+use triage_core::pipeline::{Asked, Input, Need, Output, Trigger, step};
+use triage_core::policy::{Glob, Hosts, Policy, Repeats, Rule};
+use triage_core::*;
+
+fn lost<'a>(catalog: &'a Catalog, policy: &'a Policy) -> Input<'a> {
+    let mut input = input(catalog, policy, Trigger::HealthCheck);
+    input.observations.push(sweep(at(590), with(|gpu| gpu.lost = true)));
+    input.node_record = Asked::Answer(node_record("IDLE", ""));
+    input
+}
+
+fn held(output: &Output) -> Option<&str> {
+    output.decisions.iter().find_map(|d| d.held_by()).map(|gate| gate.name.as_str())
+}
+
+fn drains(output: &Output) -> bool {
+    output.actions.iter().any(|action| matches!(action, Action::Drain { .. }))
+}
+
+fn out(name: &str, at: Stamp) -> NodeRecord {
+    NodeRecord {
+        node: NodeName::from(name),
+        state: vec!["DRAINED".to_owned()],
+        reason: "slurm-triage: xid.79 gpu [case 0a0b0c0d]".to_owned(),
+        reason_at: Some(at),
+        partitions: vec!["p".to_owned()],
+        ..NodeRecord::default()
+    }
+}
+
+fn fleet(out_by_us: usize, when: Stamp) -> Fleet {
+    let mut nodes: Vec<NodeRecord> = (0..out_by_us).map(|n| out(&format!("x{n}"), when)).collect();
+    nodes.extend((0..100).map(|n| NodeRecord {
+        node: NodeName::from(format!("n{n}").as_str()),
+        state: vec!["IDLE".to_owned()],
+        partitions: vec!["p".to_owned()],
+        ..NodeRecord::default()
+    }));
+    Fleet { nodes, switch: None }
+}
+
+#[test]
+fn before_a_drain_the_others_are_counted_and_in_monitor_mode_nobody_is() {
+    let (catalog, acting, monitor) = (catalog(), acting(), Policy::default());
+    for (policy, expect) in [(&acting, vec![Need::Fleet]), (&monitor, vec![])] {
+        let mut input = lost(&catalog, policy);
+        input.fleet = Asked::NotAsked;
+        let output = step(&input);
+        assert_eq!((output.needs, output.actions), (expect, vec![]));
+    }
+}
+
+#[test]
+fn a_brake_holds_the_drain_and_says_how_many_are_out() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = lost(&catalog, &policy);
+    input.fleet = Asked::Answer(fleet(4, at(500)));
+    let output = step(&input);
+    assert_eq!(held(&output), Some("brake"));
+    let why = &output.decisions[0].held_by().unwrap().why;
+    assert!(why.starts_with("4 nodes since") && why.ends_with("at most 4"), "{why}");
+    assert!(!drains(&output));
+    // An hour later the window has passed, and the next may go.
+    input.fleet = Asked::Answer(fleet(4, at(-3_600)));
+    assert!(drains(&step(&input)));
+}
+
+#[test]
+fn a_brake_that_held_lets_the_drain_through_once_it_is_free() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = lost(&catalog, &policy);
+    input.fleet = Asked::Answer(fleet(4, at(500)));
+    let first = step(&input);
+    input.cases = first.cases.clone();
+    input.decided = first.decisions.clone();
+    input.fleet = Asked::Answer(fleet(0, at(0)));
+    input.now = at(660);
+    let second = step(&input);
+    assert!(drains(&second));
+    assert_ne!(first.decisions[0].id, second.decisions[0].id, "a new decision, so that its intent is new");
+}
+
+#[test]
+fn a_node_that_a_brake_keeps_in_service_refuses_no_jobs_either() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut check = lost(&catalog, &policy);
+    check.fleet = Asked::Answer(fleet(4, at(500)));
+    let first = step(&check);
+    let mut prolog = input(&catalog, &policy, Trigger::Prolog);
+    prolog.span = Some(span(&["n1"], None));
+    prolog.cases = first.cases.clone();
+    prolog.decided = first.decisions.clone();
+    let output = step(&prolog);
+    assert!(!output.actions.iter().any(|action| matches!(action, Action::RefuseJob { .. })));
+}
+
+#[test]
+fn a_switch_whose_nodes_all_go_at_once_is_suspected_before_they_are() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = lost(&catalog, &policy);
+    let mut fleet = fleet(4, at(-90_000));
+    let nodes = fleet.nodes.iter().take(4).map(|record| record.node.clone()).collect();
+    fleet.switch = Some(Switch { name: "leaf7".to_owned(), nodes });
+    input.fleet = Asked::Answer(fleet);
+    let why = step(&input).decisions[0].held_by().unwrap().why.clone();
+    assert!(why.contains("switch leaf7"), "{why}");
+}
+
+#[test]
+fn a_node_that_somebody_works_on_is_left_alone() {
+    let (catalog, policy) = (catalog(), acting());
+    for state in ["MAINTENANCE", "RESERVED", "POWERED_DOWN", "REBOOT_ISSUED"] {
+        let mut input = lost(&catalog, &policy);
+        input.node_record = Asked::Answer(node_record(state, ""));
+        let output = step(&input);
+        assert_eq!((held(&output), drains(&output)), (Some("reservation"), false), "{state}");
+    }
+}
+
+#[test]
+fn nodes_and_partitions_on_the_list_of_exceptions_are_left_alone() {
+    let catalog = catalog();
+    let mut policy = acting();
+    policy.except.nodes = vec![Hosts::parse("n[1-2]").unwrap()];
+    assert_eq!(held(&step(&lost(&catalog, &policy))), Some("exception"));
+    let mut policy = acting();
+    policy.except.partitions = vec![Glob::new("debug")];
+    let mut input = lost(&catalog, &policy);
+    assert!(drains(&step(&input)));
+    let mut record = node_record("IDLE", "");
+    record.partitions = vec!["gpu".to_owned(), "debug".to_owned()];
+    input.node_record = Asked::Answer(record);
+    assert_eq!(held(&step(&input)), Some("exception"));
+    input.node_record = Asked::NoAnswer("away".to_owned());
+    assert_eq!(held(&step(&input)), Some("exception"), "what is not known may be on the list");
+}
+
+#[test]
+fn a_rule_for_a_partition_that_is_not_known_does_not_let_a_wider_one_act() {
+    let catalog = catalog();
+    let mut policy = acting();
+    let debug = Rule { partition: vec![Glob::new("debug")], ..Rule::named("debug-is-never-drained") };
+    policy.rules.insert(0, debug);
+    let mut input = lost(&catalog, &policy);
+    assert_eq!(held(&step(&input)), Some("facts"));
+    let mut record = node_record("IDLE", "");
+    record.partitions = vec!["gpu".to_owned()];
+    input.node_record = Asked::Answer(record);
+    assert!(drains(&step(&input)));
+}
+
+#[test]
+fn a_fault_that_came_often_enough_matches_a_rule_over_repeats() {
+    let catalog = catalog();
+    let mut policy = acting();
+    let often = Rule { repeats: Some(Repeats { count: 3, days: 7 }), ..Rule::named("often") };
+    policy.rules.insert(0, often);
+    let mut input = lost(&catalog, &policy);
+    input.memory = Asked::NotAsked;
+    assert_eq!(step(&input).needs, [Need::Memory]);
+    let rule = |opened: &[i64]| {
+        let mut input = lost(&catalog, &policy);
+        let cases = opened
+            .iter()
+            .map(|days| PastCase {
+                fault: "gpu.off_bus".to_owned(),
+                resource: BAD_GPU.to_owned(),
+                opened_at: at(days * 86_400),
+            })
+            .collect();
+        input.memory = Asked::Answer(Memory { cases, runs: Vec::new() });
+        step(&input).decisions[0].rule.clone()
+    };
+    assert_eq!(rule(&[-1, -2]), "often");
+    assert_eq!(rule(&[-1]), "hardware-confirmed");
+    assert_eq!(rule(&[-1, -8]), "hardware-confirmed");
+}
+
+/// The epilog of a job of two nodes that failed on a lost GPU of its batch host.
+fn failed_job<'a>(catalog: &'a Catalog, policy: &'a Policy, restart: u32) -> Input<'a> {
+    let mut input = lost(catalog, policy);
+    input.trigger = Trigger::Epilog;
+    let mut span = span(&["n1", "n2"], Some(ExitStatus::Exit(1)));
+    span.run.restart = restart;
+    input.span = Some(span);
+    input.peers = Asked::Answer(Vec::new());
+    input.job = Asked::Answer(JobRecord { restarts: restart, ..job_record() });
+    input.output = Asked::NoAnswer("none".to_owned());
+    input
+}
+
+fn about_job(output: &Output) -> &Decision {
+    output.decisions.iter().find(|decision| matches!(decision.subject, Subject::Run(_))).unwrap()
+}
+
+fn past(restart: u32, node: &str) -> PastRun {
+    PastRun {
+        restart,
+        start: at(-5_000),
+        end: Some(at(-4_990)),
+        cause: Some(PastCause {
+            class: Some(CauseClass::Hardware),
+            kinds: vec!["gpu".to_owned()],
+            nodes: vec![NodeName::from(node)],
+            ..PastCause::default()
+        }),
+        requeued_at: Some(at(-4_980)),
+    }
+}
+
+#[test]
+fn a_job_that_dies_at_once_after_each_restart_is_stopped_with_the_reason() {
+    let (catalog, mut policy) = (catalog(), acting());
+    policy.job.progress_s = 3_600;
+    let mut input = failed_job(&catalog, &policy, 2);
+    input.memory = Asked::Answer(Memory { cases: Vec::new(), runs: vec![past(1, "n1")] });
+    let output = step(&input);
+    let decision = about_job(&output);
+    assert_eq!(decision.intent, Intent::Stop, "{decision:?}");
+    assert!(decision.why.contains("count double"), "{}", decision.why);
+    assert!(!output.actions.iter().any(|action| matches!(action, Action::Requeue { .. })));
+}
+
+#[test]
+fn a_fault_that_follows_the_job_from_node_to_node_is_the_jobs() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = failed_job(&catalog, &policy, 2);
+    input.memory = Asked::Answer(Memory { cases: Vec::new(), runs: vec![past(0, "n7"), past(1, "n8")] });
+    let output = step(&input);
+    let decision = about_job(&output);
+    assert_eq!(decision.intent, Intent::Stop, "{decision:?}");
+    assert!(decision.why.contains("comes with the job"), "{}", decision.why);
+    assert!(drains(&output), "the node is judged by its own evidence");
+}
+
+#[test]
+fn a_job_requeued_a_moment_ago_waits_before_it_runs_again() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = failed_job(&catalog, &policy, 1);
+    let mut run = past(0, "n1");
+    run.requeued_at = Some(at(590));
+    input.memory = Asked::Answer(Memory { cases: Vec::new(), runs: vec![run] });
+    let output = step(&input);
+    let begin = output.actions.iter().find_map(|action| match action {
+        Action::ClearBeginTime { not_before, .. } => Some(*not_before),
+        _ => None,
+    });
+    assert_eq!(begin, Some(Some(at(650))));
+    input.memory = Asked::Answer(Memory::default());
+    let mut first = failed_job(&catalog, &policy, 0);
+    first.memory = Asked::Answer(Memory::default());
+    assert!(
+        step(&first)
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::ClearBeginTime { not_before: None, .. }))
+    );
+}
+
+#[test]
+fn jobs_of_excepted_users_and_accounts_are_left_alone() {
+    let catalog = catalog();
+    for (users, accounts) in [(vec![Glob::new("u")], vec![]), (vec![], vec![Glob::new("phys*")])] {
+        let mut policy = acting();
+        (policy.except.users, policy.except.accounts) = (users, accounts);
+        let mut input = failed_job(&catalog, &policy, 0);
+        let mut job = job_record();
+        job.fields.insert("Account".to_owned(), "physics".to_owned());
+        input.job = Asked::Answer(job);
+        let output = step(&input);
+        assert_eq!(about_job(&output).held_by().unwrap().name, "exception");
+    }
+}
