@@ -3,8 +3,10 @@
 
 mod damage;
 mod disk;
+mod history;
 mod intents;
 mod opening;
+mod people;
 mod processes;
 mod queries;
 mod recording;

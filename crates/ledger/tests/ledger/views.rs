@@ -25,6 +25,9 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("v_sources", &["nvml", "blind", "no answer"]),
     ("v_counters", &["2026-03-01", "lines_without_event", "kmsg"]),
     ("v_audit", &["case.acquitted", "ada", "it was the riser"]),
+    ("v_trail", &["rule hardware", "decision.drain", "held by stood_down", "stood_down", "4700_3", "case.opened"]),
+    ("v_holds", &["node", "gpu01", "2026-03-01T11:00:00.000000Z", "a test is running"]),
+    ("v_sightings", &["2026-03-01T10:00:00.000000Z", "DRAIN", "a bad power supply"]),
 ];
 
 fn filled(place: &Place) {
@@ -53,6 +56,7 @@ fn filled(place: &Place) {
         evidence: vec![],
         synthetic: false,
         story: vec!["first line".to_owned(), "second line".to_owned()],
+        grounds: Grounds::default(),
     };
     let task = TaskEdge {
         job: 4711,
@@ -89,9 +93,19 @@ fn filled(place: &Place) {
         tasks: &[(T0, task)],
         sources: &[blind],
         audit: &[note],
+        node_record: Some(&NodeRecord {
+            node: node.clone(),
+            state: vec!["DRAIN".to_owned()],
+            reason: "a bad power supply".to_owned(),
+            ..NodeRecord::default()
+        }),
         ..Batch::new(T0, &node, &boot, "test")
     };
     assert!(matches!(ledger.record(&batch).unwrap(), Recorded::Committed { .. }));
+    let person = TrailFacts::default();
+    let word =
+        Word { now: T0, program: "test", actor: "ada", reason: "a test is running", person: &person };
+    ledger.hold(&HoldOn::Node(node), Some(T0.plus_secs(3_600)), &word).unwrap();
 }
 
 #[test]
