@@ -121,6 +121,7 @@ fn event(line: &Observation) -> Event {
 fn closed_case(evidence: &[Event]) -> Case {
     let (first, last) = (&evidence[0], &evidence[evidence.len() - 1]);
     Case {
+        part: None,
         id: CaseId::of(&first.node, "gpu.fault", &first.resource.to_string(), &first.id),
         fault: "gpu.fault".to_owned(),
         code: first.code.clone(),

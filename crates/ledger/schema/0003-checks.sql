@@ -32,3 +32,20 @@ SELECT c.name,
        c.items,
        c.boot
 FROM checks c;
+
+-- Counts of repeats, one row for each rate and thing it is counted on; and under the rule 'recovered' the moment at which
+-- an open case was reported well again. Bounded by what one engine remembers, so retention takes only what has been quiet
+-- for as long as events are kept, and nothing that stands for an open case.
+CREATE TABLE rates (
+    rule        TEXT    NOT NULL,
+    identity    TEXT    NOT NULL,   -- part:<serial or UUID> of a GPU, else the resource; drill:... for drills; a case id
+    resource    TEXT    NOT NULL,   -- where that was at the last occurrence
+    occurrences TEXT    NOT NULL,   -- JSON array of {at, times, job, uid}, oldest first
+    last_at     INTEGER,
+    fired_at    INTEGER,            -- NULL: not reached, or reset by a repair
+    PRIMARY KEY (rule, identity)
+) STRICT, WITHOUT ROWID;
+
+-- The serial or UUID of the GPU a case is about, where known: a slot is not a part.
+ALTER TABLE cases ADD COLUMN part TEXT;
+CREATE INDEX cases_closed ON cases (closed_at) WHERE closed_at IS NOT NULL;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use triage_core::checks::CheckState;
 use triage_core::facts::NodeFacts;
 use triage_core::reading::NvmlReading;
+use triage_core::serd::Engine;
 use triage_core::{
     Action, BootId, Case, CaseId, Decision, Event, JobSpan, NodeName, NodeRecord, Observation, SourceKind, Stamp, TaskEdge,
     Verdict,
@@ -73,6 +74,8 @@ pub struct Batch<'a> {
     pub checks: &'a [CheckState],
     /// What this pass read of the node, for the next one's comparison.
     pub facts: Option<&'a NodeFacts>,
+    /// Counts of repeats in their new state.
+    pub rates: &'a [Engine],
     /// What a person or a program should be able to look up later.
     pub audit: &'a [AuditNote],
 }
@@ -102,6 +105,7 @@ impl<'a> Batch<'a> {
             facts: None,
             node_record: None,
             policy: None,
+            rates: &[],
             audit: &[],
         }
     }
@@ -130,12 +134,16 @@ impl<'a> Batch<'a> {
             && self.verdicts.is_empty()
             && self.decisions.is_empty()
             && self.intents.is_empty()
+            && self.rates.is_empty()
             && self.audit.is_empty())
     }
 
     /// Whether the batch changes what other passes base their decisions on.
     pub(crate) const fn changes_judgement(&self) -> bool {
-        !(self.cases.is_empty() && self.decisions.is_empty() && self.intents.is_empty())
+        !(self.cases.is_empty()
+            && self.decisions.is_empty()
+            && self.intents.is_empty()
+            && self.rates.is_empty())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::retain;
 use crate::trail;
 use crate::rows::observation::Place;
 use crate::rows::{
-    audit, case, check, counter, cursor, decision, event, intent, meta, observation, reading, sighting, source, span, task,
+    audit, case, check, counter, cursor, decision, event, intent, meta, observation, rate, reading, sighting, source, span, task,
     verdict,
 };
 
@@ -91,6 +91,9 @@ fn record(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<Recorded> {
         sighting::put(tx, record, batch.now)?;
     }
     trail::policy(tx, batch)?;
+    for engine in batch.rates {
+        rate::put(tx, engine)?;
+    }
     for note in batch.audit {
         audit::put(tx, batch.now, batch.program, note)?;
     }

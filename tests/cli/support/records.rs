@@ -96,6 +96,7 @@ pub(crate) fn event(line: &Observation, code: &str) -> Event {
 /// The case such an event opened.
 pub(crate) fn case(event: &Event, run: Option<RunId>) -> Case {
     Case {
+        part: None,
         id: CaseId::of(&event.node, "gpu.off_bus", &event.resource.to_string(), &event.id),
         fault: "gpu.off_bus".to_owned(),
         code: event.code.clone(),

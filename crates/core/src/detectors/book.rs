@@ -75,7 +75,9 @@ impl<'a> CaseBook<'a> {
             Standing::News => (confidence, why),
             Standing::BeforeOurTime => (
                 Confidence::Suspected,
-                format!("{why}; it was logged before this ledger was begun, and may have been repaired since"),
+                format!(
+                    "{why}; it was logged before this ledger was begun, and may have been repaired since"
+                ),
             ),
             Standing::History => return,
         };

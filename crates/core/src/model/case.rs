@@ -82,6 +82,9 @@ pub struct Case {
     pub class: CauseClass,
     /// What is claimed to be bad.
     pub resource: Resource,
+    /// The part that was in that slot when the case was opened: a GPU's serial or UUID, where known.
+    #[serde(default)]
+    pub part: Option<String>,
     /// On which node.
     pub node: NodeName,
     /// The boot in which it was last seen.

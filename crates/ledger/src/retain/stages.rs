@@ -57,6 +57,12 @@ pub(super) const STAGES: &[Stage] = &[
         candidates: "FROM holds h WHERE ifnull(h.ended_at, h.until) < ?1 ORDER BY h.id",
         remove: holds,
     },
+    // What has been quiet for longer than any window. Bounded by itself, so never for want of room.
+    Stage {
+        candidates: "FROM rates r WHERE r.last_at < ?1 - 7776000000000 AND ?1 < 9223372036854775807
+             AND r.fired_at IS NULL ORDER BY r.last_at",
+        remove: rates,
+    },
     Stage { candidates: "FROM audit a WHERE a.at < ?1 ORDER BY a.at", remove: audit },
 ];
 
@@ -142,6 +148,13 @@ fn sightings(tx: &Transaction<'_>, candidates: &str, before: Stamp, limit: u32) 
 fn holds(tx: &Transaction<'_>, candidates: &str, before: Stamp, limit: u32) -> Result<Removed> {
     let sql = format!("DELETE FROM holds WHERE id IN (SELECT h.id {candidates} LIMIT ?2)");
     Ok(vec![("holds", delete(tx, &sql, before, limit)?)])
+}
+
+fn rates(tx: &Transaction<'_>, candidates: &str, before: Stamp, limit: u32) -> Result<Removed> {
+    let sql = format!(
+        "DELETE FROM rates WHERE (rule, identity) IN (SELECT r.rule, r.identity {candidates} LIMIT ?2)"
+    );
+    Ok(vec![("rates", delete(tx, &sql, before, limit)?)])
 }
 
 /// The trigger lets go only of what is older than the floor written down here.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// For a query over [`FROM`]; the evidence comes by [`with_evidence`].
 pub(crate) const COLUMNS: &str = "c.id, c.fault, c.code, c.class, c.resource, c.node, c.boot, c.state, \
      c.confidence, c.provenance, c.synthetic, c.advice, c.clears, c.opened_at, c.last_seen, c.closed_at, c.why, \
-     c.stood_down, r.cluster, r.job, r.array_job, r.array_task, r.het, r.restart, r.start";
+     c.stood_down, c.part, r.cluster, r.job, r.array_job, r.array_task, r.het, r.restart, r.start";
 
 /// Where [`COLUMNS`] come from.
 pub(crate) const FROM: &str = "cases c LEFT JOIN runs r ON r.id = c.run";
@@ -20,14 +20,14 @@ pub(crate) fn put(conn: &Connection, case: &Case) -> Result<()> {
     let changed = conn
         .execute(
             "INSERT INTO cases (id, fault, code, class, resource, node, boot, state, confidence, provenance,
-                                synthetic, advice, clears, opened_at, last_seen, closed_at, run, why, stood_down)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+                                synthetic, advice, clears, opened_at, last_seen, closed_at, run, why, stood_down, part)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
              ON CONFLICT (id) DO UPDATE SET
                  code = excluded.code, class = excluded.class, boot = excluded.boot, state = excluded.state,
                  confidence = excluded.confidence, provenance = excluded.provenance,
                  synthetic = excluded.synthetic, advice = excluded.advice, clears = excluded.clears,
                  opened_at = excluded.opened_at, last_seen = excluded.last_seen, closed_at = excluded.closed_at,
-                 run = excluded.run, why = excluded.why, stood_down = excluded.stood_down
+                 run = excluded.run, why = excluded.why, stood_down = excluded.stood_down, part = excluded.part
              WHERE state IN ('open', 'acted') AND node = excluded.node AND fault = excluded.fault
                AND resource = excluded.resource",
             params![
@@ -50,6 +50,7 @@ pub(crate) fn put(conn: &Connection, case: &Case) -> Result<()> {
                 run,
                 case.why,
                 case.stood_down,
+                case.part,
             ],
         )
         .map_err(|error| second_open(case, error))?;
@@ -126,6 +127,7 @@ pub(crate) fn read(row: &Row<'_>) -> SqlResult<Case> {
         events: Vec::new(),
         why: row.get("why")?,
         stood_down: row.get("stood_down")?,
+        part: row.get("part")?,
     })
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod hold;
 pub(crate) mod intent;
 pub(crate) mod meta;
 pub(crate) mod observation;
+pub(crate) mod rate;
 pub(crate) mod reading;
 pub(crate) mod run;
 pub(crate) mod sighting;

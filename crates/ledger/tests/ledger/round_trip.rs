@@ -81,8 +81,7 @@ prop_compose! {
             (proptest::option::of(run()), ids(), text(), any::<bool>()),
     ) -> Case {
         Case {
-            id: CaseId::new(id), fault, code: Code::new(code), class, resource, part: None,
-            id: CaseId::new(id), fault, code: Code::new(code), class, resource, node: NodeName::new(node),
+            id: CaseId::new(id), fault, code: Code::new(code), class, resource, part: None, node: NodeName::new(node),
             boot: BootId::new(boot), state, confidence, provenance, synthetic, advice, clears, opened_at, last_seen,
             closed_at, run, events: events.into_iter().map(EventId::new).collect(), why, stood_down,
         }

@@ -89,6 +89,7 @@ pub(crate) fn event(line: &Observation, code: &str) -> Event {
 /// The case such an event opened.
 pub(crate) fn case(event: &Event) -> Case {
     Case {
+        part: None,
         id: CaseId::of(&event.node, "gpu.off_bus", &event.resource.to_string(), &event.id),
         fault: "gpu.off_bus".to_owned(),
         code: event.code.clone(),
