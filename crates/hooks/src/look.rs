@@ -1,6 +1,7 @@
 //! Looking at the sources: what they said becomes observations, what they would not say is said too.
 use std::time::Duration;
 
+use triage_core::attribute::PastRun;
 use triage_core::catalog::Origin;
 use triage_core::reading::NvmlReading;
 use triage_core::{CauseClass, Confidence, Observation, Payload, Provenance, SourceKind, Stamp};
@@ -26,6 +27,8 @@ pub struct Look {
     pub more: bool,
     /// The kernel's log was read to its end.
     pub kernel_read: bool,
+    /// Earlier runs that the ledger remembers, where a run has to be judged.
+    pub history: Vec<PastRun>,
 }
 
 impl Look {

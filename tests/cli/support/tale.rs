@@ -162,6 +162,7 @@ pub(crate) fn tale() -> Tale {
             "job 4711 ended with exit code 1 on 2 nodes".to_owned(),
             "xid.79 on n1 gpu:0000:61:00.0 (confirmed), 0 s before the end".to_owned(),
         ],
+        grounds: triage_core::Grounds::default(),
     };
     Tale { line, event, case, span, verdict }
 }

@@ -2,5 +2,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    triage_hooks::start::run(&triage_hooks::epilog::HOOK)
+    triage_hooks::output::child().unwrap_or_else(|| triage_hooks::start::run(&triage_hooks::epilog::HOOK))
 }

@@ -39,6 +39,7 @@ fn story() -> Story {
         evidence: vec![events[0].id.clone()],
         synthetic: false,
         story: vec!["a".to_owned(), "b".to_owned()],
+        grounds: Grounds::default(),
     };
     let requeue = NewIntent {
         action: Action::Requeue { run: array, exclude: vec![], hold: false, decision: decision.id.clone() },
