@@ -10,6 +10,7 @@ pub mod output;
 pub mod probe;
 pub mod proc;
 pub mod runner;
+pub mod site_checks;
 pub mod slurm;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;

@@ -57,6 +57,8 @@ pub struct Check {
     pub bad_for_s: i64,
     /// How long it must be good again before its case is closed, seconds of event time.
     pub good_for_s: i64,
+    /// Another source makes the cases of what it finds; here it is only listed with its result.
+    pub listed: bool,
     /// Looks. Pure, cheap, no panic on any facts.
     pub evaluate: fn(&CheckInput<'_>, &mut Findings),
 }
@@ -75,6 +77,7 @@ impl Check {
         fault: "",
         bad_for_s: 0,
         good_for_s: 300,
+        listed: false,
         evaluate: |_, _| {},
     };
 

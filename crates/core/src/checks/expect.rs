@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// What the node is expected to have.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Expect {
     /// Filesystems besides those of `/etc/fstab`.
@@ -14,8 +14,95 @@ pub struct Expect {
     pub services: Vec<String>,
     /// The CPU frequency governor of every CPU; empty: whichever, as long as all have the same.
     pub governor: String,
+    /// NVIDIA GPUs.
+    pub gpus: Option<u32>,
+    /// Their product name: `NVIDIA H100 80GB HBM3`.
+    pub gpu_model: Option<String>,
+    /// Driver version.
+    pub driver: Option<String>,
+    /// VBIOS version.
+    pub vbios: Option<String>,
+    /// Network adapters.
+    pub nics: Vec<ExpectNic>,
+    /// Kernel modules, of those in `triage_core::facts::driver::MODULES`.
+    pub modules: Vec<String>,
+    /// Learn a baseline from the first healthy look where there is none yet and no case is open.
+    pub learn: bool,
+    /// The same keys for some nodes, by node list: `[expect.on."gpu[001-064]"]`. What is said there holds over the rest.
+    pub on: BTreeMap<String, Self>,
     /// Huge pages by page size in KiB (`{ "2048" = 512 }`).
     pub hugepages: BTreeMap<String, u64>,
+}
+
+impl Default for Expect {
+    fn default() -> Self {
+        Self {
+            mounts: Vec::new(),
+            services: Vec::new(),
+            governor: None,
+            gpus: None,
+            gpu_model: None,
+            driver: None,
+            vbios: None,
+            nics: Vec::new(),
+            modules: Vec::new(),
+            learn: true,
+            on: BTreeMap::new(),
+            hugepages: BTreeMap::new(),
+        }
+    }
+}
+
+impl Expect {
+    /// What holds on one node: `named` says whether a node list names it. Later lists, in alphabetical order, hold over
+    /// earlier ones. A list of mounts, services or adapters replaces the one before it.
+    #[must_use]
+    pub fn on_node(&self, named: impl Fn(&str) -> bool) -> Self {
+        let mut all = Self { on: BTreeMap::new(), ..self.clone() };
+        for (_, part) in self.on.iter().filter(|(list, _)| named(list)) {
+            let part = part.clone();
+            let Self { mounts, services, governor, gpus, gpu_model, driver, vbios, nics, modules, .. } = part;
+            all.governor = governor.or(all.governor);
+            all.gpus = gpus.or(all.gpus);
+            all.gpu_model = gpu_model.or(all.gpu_model);
+            all.driver = driver.or(all.driver);
+            all.vbios = vbios.or(all.vbios);
+            all.learn &= part.learn;
+            all.hugepages.extend(part.hugepages);
+            replace(&mut all.mounts, mounts);
+            replace(&mut all.services, services);
+            replace(&mut all.nics, nics);
+            replace(&mut all.modules, modules);
+        }
+        all
+    }
+}
+
+fn replace<T>(all: &mut Vec<T>, part: Vec<T>) {
+    if !part.is_empty() {
+        *all = part;
+    }
+}
+
+/// One network adapter that should be there.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExpectNic {
+    /// `mlx5_0`, `eth0`.
+    pub name: String,
+    /// Least rate, Gbit/s.
+    pub rate_gbps: Option<u32>,
+    /// `up`, the default, or `down` for one that is not connected.
+    pub state: Option<String>,
+    /// Firmware version.
+    pub firmware: Option<String>,
+}
+
+impl ExpectNic {
+    /// Whether the link should be up.
+    pub fn wants_up(&self) -> bool {
+        self.state.as_deref() != Some("down")
+    }
 }
 
 /// One filesystem that should be there.

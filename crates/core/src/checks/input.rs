@@ -3,7 +3,8 @@ use super::{CheckSettings, CheckState, Expect, ItemState, Setting};
 use crate::facts::NodeFacts;
 use crate::pipeline::{Input, Trigger};
 use crate::reading::NvmlReading;
-use crate::{BootId, JobSpan, NodeName, Payload, Resource, Stamp};
+use crate::baseline::Baseline;
+use crate::{BootId, JobSpan, NodeName, Payload, Resource, SourceKind, Stamp};
 
 /// The checks' part of a pass's input.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +15,8 @@ pub struct Checking<'a> {
     pub before: Option<&'a NodeFacts>,
     /// What the node should have.
     pub expect: &'a Expect,
+    /// What the node had when it was admitted.
+    pub baseline: Option<&'a Baseline>,
     /// What the site says of single checks.
     pub settings: &'a CheckSettings,
     /// The last result of every check.
@@ -37,10 +40,14 @@ pub struct CheckInput<'a> {
     pub before: Option<&'a NodeFacts>,
     /// This pass's sweep over NVML.
     pub nvml: Option<&'a NvmlReading>,
+    /// Why there is no sweep in this pass although one was tried.
+    pub nvml_blind: Option<&'a str>,
     /// The sweep before it, in this boot.
     pub nvml_before: Option<&'a NvmlReading>,
     /// What the node should have.
     pub expect: &'a Expect,
+    /// What the node had when it was admitted.
+    pub baseline: Option<&'a Baseline>,
     /// What holds for this check.
     pub setting: &'a Setting,
     /// Its last result.
@@ -57,6 +64,10 @@ impl<'a> CheckInput<'a> {
             Payload::Nvml(reading) => Some(&**reading),
             _ => None,
         });
+        let nvml_blind = input.observations.iter().rev().find_map(|observation| match &observation.payload {
+            Payload::Blind { reason, .. } if observation.source == SourceKind::Nvml => Some(reason.as_str()),
+            _ => None,
+        });
         let nvml_before = input.last_reading.as_ref().filter(|(boot, _)| *boot == input.boot);
         Self {
             now: checking.facts.at,
@@ -66,8 +77,10 @@ impl<'a> CheckInput<'a> {
             facts: checking.facts,
             before: checking.before.filter(|before| before.boot == input.boot),
             nvml,
+            nvml_blind,
             nvml_before: nvml_before.map(|(_, reading)| reading),
             expect: checking.expect,
+            baseline: checking.baseline,
             setting,
             last: None,
             span: input.span.as_ref(),

@@ -6,21 +6,60 @@
 mod check;
 mod expect;
 mod findings;
+mod gpu;
 mod input;
+mod nic;
 mod run;
 mod settings;
+mod site;
 mod state;
 
 pub use check::{Check, CheckAction, Threshold};
-pub use expect::{Expect, ExpectMount};
+pub use expect::{Expect, ExpectMount, ExpectNic};
 pub use findings::{Finding, Findings};
 pub use input::{CheckInput, Checking};
 pub(crate) use run::{Checked, run};
 pub use settings::{CheckSetting, CheckSettings, Setting, Where};
+pub use site::SITE;
 pub use state::{CheckState, CheckWord, Item, ItemState};
 
 /// Every check of ours, by area: host first.
-pub const ALL: &[Check] = &[];
+pub const ALL: &[Check] = &[
+    gpu::COUNT,
+    gpu::DRIVER,
+    gpu::DEVICE_FILES,
+    gpu::BUS,
+    gpu::LOST,
+    gpu::RECOVERY,
+    gpu::ECC,
+    gpu::ECC_CORRECTED,
+    gpu::REMAP,
+    gpu::REMAP_GROWTH,
+    gpu::RETIRED,
+    gpu::NVLINK,
+    gpu::NVLINK_ERRORS,
+    gpu::FABRIC,
+    gpu::FABRIC_SERVICES,
+    gpu::WIDTH,
+    gpu::SPEED,
+    gpu::REPLAYS,
+    gpu::AER,
+    gpu::THROTTLE,
+    gpu::TEMPERATURE,
+    gpu::PERSISTENCE,
+    gpu::VERSIONS,
+    gpu::IDENTITY,
+    gpu::MIG,
+    gpu::LEFT_PROCESSES,
+    gpu::LEFT_MEMORY,
+    nic::PORT,
+    nic::RATE,
+    nic::INTERFACE,
+    nic::ERRORS,
+    nic::FLAPS,
+    nic::FIRMWARE,
+    nic::MODULES,
+];
 
 /// The check of this name.
 pub fn find(name: &str) -> Option<&'static Check> {

@@ -7,9 +7,7 @@ use super::{
     Setting, Where,
 };
 use crate::pipeline::{Input, Trigger};
-use crate::{
-    Advice, Case, ClearedBy, Code, Event, EventId, Provenance, Resource, Role, SourceKind, Stamp,
-};
+use crate::{Advice, Case, ClearedBy, Code, Event, EventId, Provenance, Resource, Role, SourceKind, Stamp};
 
 /// What the checks of one pass gave.
 #[derive(Debug, Default)]
@@ -35,6 +33,14 @@ impl Checked {
     /// Whether the check behind the case looked in this pass, and has held its resource for good long enough.
     pub(crate) fn passes(&self, case: &Case) -> bool {
         let resource = case.resource.to_string();
+        // Two checks may see one fault; it is gone when neither does.
+        let another = |(name, seen): (&String, &Seen)| {
+            super::find(name).is_some_and(|check| !check.fault.is_empty() && check.fault == case.fault)
+                && seen.items.contains(&resource)
+        };
+        if self.sighted.iter().any(another) {
+            return false;
+        }
         super::name_of(case.code.as_str())
             .and_then(|name| self.sighted.get(name))
             .is_some_and(|seen| !seen.items.contains(&resource) && !seen.blind_on.contains(&resource))
@@ -66,6 +72,7 @@ pub(crate) fn run(input: &Input<'_>) -> Checked {
             checked.take(input, checking, &judged, &findings, last);
         }
     }
+    super::site::run(input, &mut checked);
     checked
 }
 
@@ -133,7 +140,7 @@ impl Checked {
         for finding in &findings.bad {
             let key = finding.resource.to_string();
             let item = turned_bad(input, judged.setting, before.get(&key), at);
-            if item.state == ItemState::Bad && self.is_news(input, judged, finding, before.get(&key)) {
+            if item.state == ItemState::Bad && !judged.check.listed && self.is_news(input, judged, finding, before.get(&key)) {
                 self.events.push(event(input, judged, finding, at));
             }
             items.insert(key, item);
@@ -141,7 +148,8 @@ impl Checked {
         for (key, item) in before {
             if !items.contains_key(key) {
                 let unseen = whole || blind_on.contains(key);
-                let kept = if unseen { Some(item.clone()) } else { turned_good(input, judged.setting, item, at) };
+                let kept =
+                    if unseen { Some(item.clone()) } else { turned_good(input, judged.setting, item, at) };
                 items.extend(kept.map(|kept| (key.clone(), kept)));
             }
         }
@@ -159,7 +167,13 @@ impl Checked {
 
     /// Whether a bad resource is worth an event: it turned bad, was bad in another boot, or its case asks for less than
     /// the check may ask for now. A case that a person acquitted is not opened again while nothing changes.
-    fn is_news(&self, input: &Input<'_>, judged: &Judged<'_>, finding: &Finding, before: Option<&Item>) -> bool {
+    fn is_news(
+        &self,
+        input: &Input<'_>,
+        judged: &Judged<'_>,
+        finding: &Finding,
+        before: Option<&Item>,
+    ) -> bool {
         let known = before.is_some_and(|item| item.state == ItemState::Bad && item.boot == input.boot);
         let asks_less = input.cases.iter().any(|case| {
             case.is_open()
@@ -211,7 +225,8 @@ fn state_of(
     } else if !findings.blind.is_empty() {
         (CheckWord::Blind, findings.blind.iter().map(|(_, why)| why.clone()).collect())
     } else if !findings.bad.is_empty() {
-        let wait = |finding: &Finding| format!("{} (not yet for {} s)", finding.text, judged.setting.bad_for_s);
+        let wait =
+            |finding: &Finding| format!("{} (not yet for {} s)", finding.text, judged.setting.bad_for_s);
         (CheckWord::Ok, findings.bad.iter().map(wait).collect())
     } else {
         (CheckWord::Ok, vec![findings.remark.clone()])

@@ -85,7 +85,12 @@ pub struct Setting {
 impl CheckSettings {
     /// What holds for `check`.
     pub fn of(&self, check: &Check) -> Setting {
-        let site = self.0.get(check.name);
+        self.named(check.name, check)
+    }
+
+    /// What holds for the check of this name, with the defaults of `check`.
+    pub fn named(&self, name: &str, check: &Check) -> Setting {
+        let site = self.0.get(name);
         let say = |f: fn(&CheckSetting) -> Option<u32>| site.and_then(f).map(i64::from);
         Setting {
             enabled: site.and_then(|s| s.enabled).unwrap_or(true),

@@ -38,6 +38,8 @@ vocabulary! {
         Slurm = "slurm",
         /// gres.conf, and the GPUs slurm.conf promises.
         Gres = "gres",
+        /// The executables of `checks.d`.
+        Site = "site",
         /// `/sys/bus/pci/devices`.
         Pci = "pci",
         /// `/sys/class/infiniband`, `/sys/class/net`.

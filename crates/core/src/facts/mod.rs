@@ -10,6 +10,7 @@ pub mod host;
 pub mod nic;
 pub mod pci;
 mod sheet;
+pub mod site;
 
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,9 @@ pub struct NodeFacts {
     /// The GPUs Slurm is told of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gres: Option<Sheet<gres::GresFacts>>,
+    /// What the site's own checks answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<Sheet<site::SiteFacts>>,
     /// The PCI bus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pci: Option<Sheet<pci::PciFacts>>,
@@ -104,6 +108,7 @@ impl NodeFacts {
             Area::Leftovers => of(self.leftovers.as_ref()),
             Area::Slurm => of(self.slurm.as_ref()),
             Area::Gres => of(self.gres.as_ref()),
+            Area::Site => of(self.site.as_ref()),
             Area::Pci => of(self.pci.as_ref()),
             Area::Nic => of(self.nic.as_ref()),
             Area::Driver => of(self.driver.as_ref()),

@@ -73,7 +73,10 @@ mod tests {
         std::fs::write(cpu.join("present"), "0-2\n").unwrap();
         std::fs::write(cpu.join("online"), "0,2\n").unwrap();
         let cpus = read(&Root::new(folder.path())).said.unwrap();
-        assert_eq!((cpus.online, cpus.governors["performance"], cpus.governors["powersave"]), (vec![0, 2], 2, 1));
+        assert_eq!(
+            (cpus.online, cpus.governors["performance"], cpus.governors["powersave"]),
+            (vec![0, 2], 2, 1)
+        );
     }
 
     #[test]

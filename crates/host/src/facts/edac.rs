@@ -26,7 +26,8 @@ pub fn read(root: &Root) -> Sheet<Edac> {
             let at = path.join(dimm);
             if let Some(errors) = errors(&at, "dimm_ce_count", "dimm_ue_count") {
                 any = true;
-                let label = attr::text(&at.join("dimm_label")).unwrap_or_else(|| format!("{controller}/{dimm}"));
+                let label =
+                    attr::text(&at.join("dimm_label")).unwrap_or_else(|| format!("{controller}/{dimm}"));
                 add(&mut edac, label, errors);
             }
         }

@@ -22,8 +22,16 @@ pub fn read(root: &Root) -> Sheet<Kernel> {
     let files = text("/proc/sys/fs/file-nr");
     let kernel = Kernel {
         tainted: text("/proc/sys/kernel/tainted").parse().ok(),
-        uptime_s: uptime.split(' ').next().and_then(|seconds| seconds.parse().ok()).filter(|s: &f64| s.is_finite()),
-        load: loadavg.split(' ').next().and_then(|load| load.parse().ok()).filter(|load: &f64| load.is_finite()),
+        uptime_s: uptime
+            .split(' ')
+            .next()
+            .and_then(|seconds| seconds.parse().ok())
+            .filter(|s: &f64| s.is_finite()),
+        load: loadavg
+            .split(' ')
+            .next()
+            .and_then(|load| load.parse().ok())
+            .filter(|load: &f64| load.is_finite()),
         // "0.20 0.18 0.12 1/80 11206": running and all tasks (proc(5)).
         tasks: loadavg.split(' ').nth(3).and_then(|tasks| tasks.split_once('/')?.1.parse().ok()),
         pid_max: text("/proc/sys/kernel/pid_max").parse().ok(),
@@ -58,7 +66,10 @@ mod tests {
             ("proc/sys/kernel/tainted", b"\xff\xfe"),
         ]);
         let kernel = sheet.said.unwrap();
-        assert_eq!((kernel.uptime_s, kernel.load, kernel.tasks, kernel.tainted), (None, Some(0.2), Some(80), None));
+        assert_eq!(
+            (kernel.uptime_s, kernel.load, kernel.tasks, kernel.tainted),
+            (None, Some(0.2), Some(80), None)
+        );
         assert_eq!(sheet.blind.len(), 3, "{:?}", sheet.blind);
     }
 

@@ -16,7 +16,9 @@ pub fn read(root: &Root) -> Sheet<Memory> {
         Ok(text) => text,
         Err(error) => return Sheet::blind(format!("/proc/meminfo: {error}")),
     };
-    let Some(total_kib) = kib(&text, "MemTotal") else { return Sheet::blind("/proc/meminfo: no MemTotal in it") };
+    let Some(total_kib) = kib(&text, "MemTotal") else {
+        return Sheet::blind("/proc/meminfo: no MemTotal in it");
+    };
     let available_kib = kib(&text, "MemAvailable");
     let mut memory = Memory { total_kib, available_kib, ..Memory::default() };
     let folder = root.at(HUGEPAGES);
@@ -24,7 +26,9 @@ pub fn read(root: &Root) -> Sheet<Memory> {
     for name in attr::names(&folder).unwrap_or_default() {
         let size = name.strip_prefix("hugepages-").and_then(|rest| rest.strip_suffix("kB")?.parse().ok());
         let number = |file: &str| attr::number(&folder.join(&name).join(file));
-        if let (Some(size), Some(total), Some(free)) = (size, number("nr_hugepages"), number("free_hugepages")) {
+        if let (Some(size), Some(total), Some(free)) =
+            (size, number("nr_hugepages"), number("free_hugepages"))
+        {
             memory.hugepages.insert(size, HugePages { total, free });
         }
     }

@@ -14,9 +14,28 @@ const MAX_MOUNTS: usize = 512;
 
 /// Filesystems without anything of a site's in them.
 const PSEUDO: &[&str] = &[
-    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
-    "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs", "rpc_pipefs", "securityfs", "selinuxfs",
-    "sysfs", "tracefs",
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "fusectl",
+    "hugetlbfs",
+    "mqueue",
+    "nsfs",
+    "proc",
+    "pstore",
+    "ramfs",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tracefs",
 ];
 
 /// Reads what there is below `root`.
@@ -26,7 +45,8 @@ pub fn read(root: &Root) -> Sheet<Mounts> {
         Err(error) => return Sheet::blind(format!("/proc/self/mountinfo: {error}")),
     };
     // A node need not have an fstab.
-    let fstab = attr::long_text(&root.at("/etc/fstab"), MAX_TABLE).map(|text| fstab(&text)).unwrap_or_default();
+    let fstab =
+        attr::long_text(&root.at("/etc/fstab"), MAX_TABLE).map(|text| fstab(&text)).unwrap_or_default();
     Sheet::read(Mounts { mounted, fstab })
 }
 
@@ -40,7 +60,8 @@ fn mountinfo_line(line: &str) -> Option<Mount> {
     let mut mount = mount.split(' ').skip(2);
     let (device, _root, path, options) = (mount.next()?, mount.next()?, mount.next()?, mount.next()?);
     let mut filesystem = filesystem.split(' ');
-    let (kind, source, super_options) = (filesystem.next()?, filesystem.next()?, filesystem.next().unwrap_or(""));
+    let (kind, source, super_options) =
+        (filesystem.next()?, filesystem.next()?, filesystem.next().unwrap_or(""));
     let read_only = has(options, "ro") || has(super_options, "ro");
     (!PSEUDO.contains(&kind)).then(|| Mount {
         path: unescape(path),

@@ -37,10 +37,19 @@ fn mdstat(text: &str) -> Vec<Array> {
 
 fn begin(name: &str, rest: &str) -> Array {
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let state: Vec<&str> =
-        words.iter().copied().take_while(|w| matches!(*w, "active" | "inactive") || w.starts_with('(')).collect();
-    let failed = words.iter().filter_map(|w| w.strip_suffix("(F)")?.split_once('[').map(|(disk, _)| disk.to_owned()));
-    Array { name: name.to_owned(), state: state.join(" "), failed: failed.take(64).collect(), ..Array::default() }
+    let state: Vec<&str> = words
+        .iter()
+        .copied()
+        .take_while(|w| matches!(*w, "active" | "inactive") || w.starts_with('('))
+        .collect();
+    let failed =
+        words.iter().filter_map(|w| w.strip_suffix("(F)")?.split_once('[').map(|(disk, _)| disk.to_owned()));
+    Array {
+        name: name.to_owned(),
+        state: state.join(" "),
+        failed: failed.take(64).collect(),
+        ..Array::default()
+    }
 }
 
 fn detail(array: &mut Array, line: &str) {
@@ -74,7 +83,10 @@ mod tests {
         let arrays = mdstat(text);
         assert_eq!((arrays[0].wanted, arrays[0].working), (Some(2), Some(1)));
         assert_eq!(arrays[0].doing.as_deref(), Some("recovery 12.6%"));
-        assert_eq!((arrays[1].state.as_str(), &arrays[1].failed[..]), ("active (read-only)", &["nvme0n1".to_owned()][..]));
+        assert_eq!(
+            (arrays[1].state.as_str(), &arrays[1].failed[..]),
+            ("active (read-only)", &["nvme0n1".to_owned()][..])
+        );
         assert_eq!(arrays[1].wanted, None);
     }
 

@@ -1,0 +1,99 @@
+//! One look at the node: the areas that are asked for, each timed, none able to take another with it.
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use triage_core::checks::Expect;
+use triage_core::facts::{Area, NodeFacts, Sheet};
+use triage_core::{BootId, NodeName};
+
+use super::space::{self, Asking};
+use super::{
+    clock, cpus, driver, edac, kernel, memory, mounts, nic, pci, processes, pstore, raid, services,
+    slurm_node,
+};
+use crate::clock::Clock;
+use crate::proc::Root;
+use crate::site_checks::SiteChecks;
+use crate::slurm::gres;
+
+/// What to look at, and with what.
+pub struct Collect<'a> {
+    /// Where the filesystem begins.
+    pub root: &'a Root,
+    /// The clock.
+    pub clock: &'a dyn Clock,
+    /// This node.
+    pub node: &'a NodeName,
+    /// This boot.
+    pub boot: &'a BootId,
+    /// The areas asked for.
+    pub areas: &'a BTreeSet<Area>,
+    /// What the node should have: some areas look for it by name.
+    pub expect: &'a Expect,
+    /// What was read before; of this boot it is told what not to try again.
+    pub before: Option<&'a NodeFacts>,
+    /// Users whose leftovers are looked for.
+    pub uids: &'a BTreeSet<u32>,
+    /// Processes that NVML named, whose owners are looked up.
+    pub gpu_pids: &'a [u32],
+    /// How to ask filesystems.
+    pub space: Asking<'a>,
+    /// The site's own checks.
+    pub site: SiteChecks<'a>,
+    /// Where slurm.conf is, if anybody says.
+    pub slurm_conf: Option<PathBuf>,
+}
+
+impl Collect<'_> {
+    /// Looks.
+    pub fn run(&self) -> NodeFacts {
+        let mut facts = NodeFacts::new(self.clock.now(), self.boot.clone());
+        facts.mounts = self.timed(Area::Mounts, || mounts::read(self.root));
+        facts.space = self.timed(Area::Space, || self.filesystems(&facts));
+        facts.memory = self.timed(Area::Memory, || memory::read(self.root));
+        facts.processes = self.timed(Area::Processes, || processes::read(self.root));
+        facts.clock = self.timed(Area::Clock, || clock::read(self.root));
+        facts.cpus = self.timed(Area::Cpus, || cpus::read(self.root));
+        facts.services = self.timed(Area::Services, || services::read(self.root, &self.expect.services));
+        facts.kernel = self.timed(Area::Kernel, || kernel::read(self.root));
+        facts.raid = self.timed(Area::Raid, || raid::read(self.root));
+        facts.edac = self.timed(Area::Edac, || edac::read(self.root));
+        facts.pstore = self.timed(Area::Pstore, || pstore::read(self.root));
+        facts.leftovers = self.timed(Area::Leftovers, || processes::leftovers(self.root, self.uids));
+        let conf = self.slurm_conf.as_deref();
+        facts.slurm = self.timed(Area::Slurm, || slurm_node::read(self.root, conf, self.node));
+        facts.gres = self.timed(Area::Gres, || match gres::slurm_conf(self.root, conf) {
+            Some(path) => gres::read(&path, self.node),
+            None => Sheet::blind("no slurm.conf was found: name it as slurm.conf in triage.toml"),
+        });
+        facts.pci = self.timed(Area::Pci, || pci::read(self.root));
+        facts.nic = self.timed(Area::Nic, || nic::read(self.root, self.nics_before()));
+        facts.driver = self.timed(Area::Driver, || driver::read(self.root, self.gpu_pids));
+        facts.site = self.timed(Area::Site, || self.site.run());
+        facts
+    }
+
+    fn timed<T>(&self, area: Area, read: impl FnOnce() -> Sheet<T>) -> Option<Sheet<T>> {
+        if !self.areas.contains(&area) {
+            return None;
+        }
+        let begun = self.clock.monotonic();
+        let mut sheet = read();
+        let cost = self.clock.monotonic().saturating_sub(begun);
+        sheet.cost_us = u64::try_from(cost.as_micros()).unwrap_or(u64::MAX);
+        Some(sheet)
+    }
+
+    fn filesystems(&self, facts: &NodeFacts) -> Sheet<triage_core::facts::host::Space> {
+        let Some(mounts) = facts.mounts.as_ref().and_then(|sheet| sheet.said.as_ref()) else {
+            return Sheet::blind("which filesystems are mounted is not known");
+        };
+        let expected: Vec<(String, bool)> =
+            self.expect.mounts.iter().map(|mount| (mount.path.clone(), mount.write)).collect();
+        self.space.ask(&space::worth_asking(mounts, &expected))
+    }
+
+    fn nics_before(&self) -> Option<&triage_core::facts::nic::NicFacts> {
+        self.before.filter(|before| before.boot == *self.boot)?.nic.as_ref()?.said.as_ref()
+    }
+}

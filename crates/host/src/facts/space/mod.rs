@@ -1,0 +1,205 @@
+//! How much room there is on each filesystem, and whether it answers at all. Any question to a filesystem may hang in the
+//! kernel, so a child asks (`triage-probe --filesystems`): it has a deadline, and what did not answer by then is the
+//! finding. A filesystem that still holds an earlier child is not asked again.
+mod child;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use triage_core::ExitStatus;
+use triage_core::facts::Sheet;
+use triage_core::facts::host::{Answer, Mounts, Space};
+
+use crate::proc::Root;
+use crate::runner::{Command, RunError, Runner};
+
+pub use child::ask;
+
+/// Most filesystems asked in one pass.
+const MAX_PATHS: usize = 96;
+
+/// What the child has beyond the filesystems' own deadline, for its own start and end.
+const CHILD_SLACK: Duration = Duration::from_millis(500);
+
+/// Largest answer.
+const ANSWER_CAP: usize = 256 * 1024;
+
+/// Filesystems whose room says nothing: images are always full, and a container's layers lie on a filesystem that is
+/// asked itself.
+const WITHOUT_ROOM: &[&str] =
+    &["squashfs", "iso9660", "erofs", "cramfs", "overlay", "fuse.lxcfs", "fuse.portal"];
+
+/// One line of the child's answer.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    path: String,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+/// How to ask.
+pub struct Asking<'a> {
+    /// Runs the child.
+    pub runner: &'a dyn Runner,
+    /// Where `/proc` is.
+    pub root: &'a Root,
+    /// `triage-probe`.
+    pub program: PathBuf,
+    /// How long one filesystem may take.
+    pub deadline: Duration,
+    /// Where it is noted which children hang over what.
+    pub notes: PathBuf,
+}
+
+/// Which filesystems are worth asking: each device once, those that are expected in any case. `true`: write as well.
+pub fn worth_asking(mounts: &Mounts, expected: &[(String, bool)]) -> Vec<(String, bool)> {
+    let mut paths: Vec<(String, bool)> = Vec::new();
+    for (path, write) in expected {
+        if mounts.mounted.iter().any(|mount| mount.path == *path) {
+            paths.push((path.clone(), *write));
+        }
+    }
+    let mut devices: Vec<&str> = Vec::new();
+    for mount in &mounts.mounted {
+        let known = devices.contains(&mount.device.as_str());
+        // The many small in-memory filesystems of sessions and services are nobody's storage.
+        let small = mount.kind == "tmpfs"
+            && !matches!(mount.path.as_str(), "/dev/shm" | "/tmp" | "/run" | "/var/tmp");
+        if known || small || WITHOUT_ROOM.contains(&mount.kind.as_str()) {
+            continue;
+        }
+        devices.push(&mount.device);
+        if !paths.iter().any(|(path, _)| *path == mount.path) {
+            paths.push((mount.path.clone(), false));
+        }
+    }
+    paths.truncate(MAX_PATHS);
+    paths
+}
+
+impl Asking<'_> {
+    /// Asks.
+    pub fn ask(&self, paths: &[(String, bool)]) -> Sheet<Space> {
+        let deadline_ms = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX);
+        let held = self.held();
+        let mut of: BTreeMap<String, Answer> = BTreeMap::new();
+        for Held { pid, path, .. } in &held {
+            if paths.iter().any(|(asked, _)| asked == path) {
+                let wchan = self.root.wchan(*pid);
+                of.insert(path.clone(), Answer { hung: true, wchan, ..Answer::default() });
+            }
+        }
+        let free: Vec<&(String, bool)> = paths.iter().filter(|(path, _)| !of.contains_key(path)).collect();
+        if free.is_empty() {
+            return Sheet::read(Space { of, deadline_ms });
+        }
+        let (said, why) = self.run(&free, deadline_ms, &held);
+        of.extend(lines(&said, paths));
+        let missing: Vec<&str> =
+            paths.iter().map(|(path, _)| path.as_str()).filter(|path| !of.contains_key(*path)).collect();
+        let mut blind = Vec::new();
+        if !missing.is_empty() {
+            blind.push(format!(
+                "{} not asked: {}",
+                missing.join(", "),
+                why.unwrap_or_else(|| "no answer".to_owned())
+            ));
+        }
+        Sheet { said: Some(Space { of, deadline_ms }), blind, cost_us: 0 }
+    }
+
+    /// What the child wrote, and why it wrote no more.
+    fn run(&self, free: &[&(String, bool)], deadline_ms: u64, held: &[Held]) -> (Vec<u8>, Option<String>) {
+        let mut args = vec!["--filesystems".to_owned(), deadline_ms.to_string()];
+        for (path, write) in free {
+            args.extend([if *write { "--write" } else { "--path" }.to_owned(), path.clone()]);
+        }
+        let mut command = Command::new(&self.program, self.deadline.saturating_add(CHILD_SLACK)).args(args);
+        command.output_cap = ANSWER_CAP;
+        match self.runner.run(&command) {
+            Ok(finished) if finished.status == ExitStatus::Exit(0) => (finished.stdout, None),
+            Ok(finished) => {
+                let words = String::from_utf8_lossy(&finished.stderr);
+                let words: String = words.lines().next().unwrap_or_default().chars().take(200).collect();
+                (finished.stdout, Some(format!("the child ended with {} {words}", finished.status)))
+            }
+            // It told what hangs, and could not end over it.
+            Err(RunError::Deadline { stdout, stuck, .. }) => {
+                if stuck.left_behind {
+                    self.note(stuck.pid, &stdout, held);
+                }
+                (stdout, Some("the child did not end".to_owned()))
+            }
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        }
+    }
+
+    /// Children that were left behind and are still there.
+    fn held(&self) -> Vec<Held> {
+        let Ok(text) = fs::read_to_string(&self.notes) else { return Vec::new() };
+        let held: Vec<Held> = text.lines().take(MAX_PATHS).filter_map(Held::parse).collect();
+        let still = |held: &Held| {
+            self.root
+                .process(held.pid)
+                .is_some_and(|stat| stat.start_ticks == held.start && !stat.has_ended())
+        };
+        let (still, gone): (Vec<Held>, Vec<Held>) = held.into_iter().partition(still);
+        if !gone.is_empty() {
+            write_notes(&self.notes, &still);
+        }
+        still
+    }
+
+    /// Remembers which filesystems hold a child that could not be killed.
+    fn note(&self, pid: u32, said: &[u8], held: &[Held]) {
+        let Some(stat) = self.root.process(pid) else { return };
+        let hung = parse(said).filter(|line| line.answer.hung);
+        let new = hung.map(|line| Held { pid, start: stat.start_ticks, path: line.path });
+        let all: Vec<Held> = held.iter().cloned().chain(new).collect();
+        write_notes(&self.notes, &all);
+    }
+}
+
+/// Of a child's answer only what it was asked for counts.
+fn lines<'a>(said: &'a [u8], paths: &'a [(String, bool)]) -> impl Iterator<Item = (String, Answer)> + 'a {
+    parse(said)
+        .filter(|line| paths.iter().any(|(path, _)| *path == line.path))
+        .map(|line| (line.path, line.answer))
+}
+
+fn parse(said: &[u8]) -> impl Iterator<Item = Line> + '_ {
+    said.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// A child that hangs over a filesystem: `pid start path` in the notes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    pid: u32,
+    start: u64,
+    path: String,
+}
+
+impl Held {
+    fn parse(line: &str) -> Option<Self> {
+        let mut parts = line.splitn(3, ' ');
+        let (pid, start, path) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
+        Some(Self { pid, start, path: path.to_owned() })
+    }
+}
+
+/// Notes that cannot be written cost another child next time, and nothing else.
+fn write_notes(path: &Path, held: &[Held]) {
+    if held.is_empty() {
+        let _ = fs::remove_file(path);
+        return;
+    }
+    let text: String = held.iter().map(|h| format!("{} {} {}\n", h.pid, h.start, h.path)).collect();
+    let new = path.with_extension("new");
+    let _ = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+}
+
+#[cfg(test)]
+mod tests;
