@@ -7,7 +7,8 @@ use triage_ledger::JobFilter;
 
 use crate::cmd::diagnose::DiagnoseArgs;
 use crate::cmd::doctor::Part;
-use crate::render::{When, parse_when};
+use crate::cmd::people::parse_reason;
+use crate::render::{When, parse_span, parse_when};
 
 /// Tells what broke on this Slurm node, whose fault it was, and what was done about it.
 #[derive(Debug, Parser)]
@@ -84,6 +85,39 @@ pub(crate) enum Command {
                             why n12          a node"
     )]
     Why(WhyArgs),
+    /// Close a case: it was repaired. A drain of ours is not lifted by this.
+    #[command(
+        after_help = "Whoever may write the ledger may do this; docs/operators.md. Exit status: 0 it is closed so, now or \
+                            already; 1 no such case; 4 it was closed in another way.\n\nExamples:\n  slurm-triage ack \
+                            3f2a9c01 --reason 'riser replaced, ticket 812'"
+    )]
+    Ack(CaseWordArgs),
+    /// Close a case: it was no fault. Only new evidence opens another one.
+    #[command(
+        after_help = "Whoever may write the ledger may do this; docs/operators.md. Exit status: 0 it is closed so, now or \
+                            already; 1 no such case; 4 it was closed in another way.\n\nExamples:\n  slurm-triage acquit \
+                            3f2a9c01 --reason 'we pulled the cable ourselves'"
+    )]
+    Acquit(CaseWordArgs),
+    /// Hands off: have nothing carried out for this node, a job or a case, until it is released.
+    #[command(
+        after_help = "What would be done is still decided and written down, held by operator_hold. Exit status: 0 it is \
+                            on hold, now or already; 1 nothing is known by that name.\n\nExamples:\n  slurm-triage hold n12 \
+                            --reason 'burn-in' --for 4h\n  slurm-triage hold 4711 --reason 'its owner debugs it'"
+    )]
+    Hold(HoldArgs),
+    /// End a hold.
+    #[command(
+        after_help = "Exit status: 0 it is not on hold, now or already; 1 nothing is known by that name.\n\nExamples:\n  \
+                            slurm-triage release n12 --reason 'burn-in is over'"
+    )]
+    Release(ReleaseArgs),
+    /// Who did what, when and why: every change of a case, decision, action and word of a person.
+    #[command(
+        after_help = "Nothing on it can be changed or removed before retention's time.\n\nExamples:\n  slurm-triage trail \
+                            --since 1d\n  slurm-triage trail --case 3f2a9c01\n  slurm-triage trail --what hold --json"
+    )]
+    Trail(TrailArgs),
     /// Check configuration, permissions, Slurm's hooks and every source, and say what to mend.
     #[command(
         after_help = "Exit status 1: something is to be mended (warn or fail).\n\nExamples:\n  slurm-triage \
@@ -113,6 +147,85 @@ pub(crate) enum Command {
                             incidents/0042"
     )]
     Diagnose(DiagnoseArgs),
+}
+
+/// A person's word about a case.
+#[derive(Debug, Args)]
+pub(crate) struct CaseWordArgs {
+    /// The case: its id, or the beginning of it.
+    #[arg(value_name = "CASE")]
+    pub(crate) case: String,
+
+    /// Why; it is shown wherever the case is, and on the trail.
+    #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HoldArgs {
+    /// This node, a job (4711, 4700 for a whole array, 4700_3), or a case.
+    #[arg(value_name = "NODE|JOB|CASE")]
+    pub(crate) what: String,
+
+    /// Why; it is shown with every decision that is held.
+    #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
+    pub(crate) reason: String,
+
+    /// Until when it holds by itself: 30m, 4h, 7d [default: until it is released].
+    #[arg(long = "for", value_name = "SPAN", value_parser = parse_span)]
+    pub(crate) length: Option<i64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseArgs {
+    /// What was put on hold.
+    #[arg(value_name = "NODE|JOB|CASE")]
+    pub(crate) what: String,
+
+    /// Why.
+    #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
+    pub(crate) reason: String,
+}
+
+/// How the trail is narrowed.
+#[derive(Debug, Args)]
+pub(crate) struct TrailArgs {
+    /// Only since then: 30m, 2h, 7d, or 2026-03-01T10:00:00Z.
+    #[arg(long, value_name = "WHEN", value_parser = parse_when)]
+    since: Option<When>,
+
+    /// Only of this job: 4711, 4700 (a whole array), 4700_3.
+    #[arg(long, value_name = "JOB", value_parser = parse_job)]
+    job: Option<JobFilter>,
+
+    /// Only of this case: its id, or the beginning of it.
+    #[arg(long, value_name = "CASE")]
+    pub(crate) case: Option<String>,
+
+    /// Only rows of this kind (hold.placed), or of a family of kinds (case, decision, action, hold, policy, ledger).
+    #[arg(long, value_name = "KIND", value_parser = parse_code)]
+    what: Option<String>,
+
+    /// At most so many, the latest.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    limit: u32,
+
+    /// Without a limit.
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+}
+
+impl TrailArgs {
+    /// What it has in common with the other lists.
+    pub(crate) fn list(&self) -> ListArgs {
+        ListArgs {
+            since: self.since,
+            job: self.job,
+            code: self.what.clone(),
+            limit: self.limit,
+            all: self.all,
+        }
+    }
 }
 
 /// How a list is narrowed.

@@ -3,6 +3,7 @@ mod advice;
 mod args;
 mod cmd;
 mod exit;
+mod person;
 mod render;
 mod site;
 mod view;
@@ -27,6 +28,11 @@ fn main() -> ExitCode {
         Command::Doctor(args) => cmd::doctor::run(&common, args),
         Command::Inject(args) => cmd::inject::run(&common, args),
         Command::Scan(args) => cmd::scan::run(&common, args),
+        Command::Ack(args) => cmd::people::ack(&common, args),
+        Command::Acquit(args) => cmd::people::acquit(&common, args),
+        Command::Hold(args) => cmd::people::hold(&common, args),
+        Command::Release(args) => cmd::people::release(&common, args),
+        Command::Trail(args) => cmd::trail::run(&common, args),
         Command::Diagnose(args) => cmd::diagnose::run(&common, args),
     })
 }

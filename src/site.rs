@@ -61,6 +61,20 @@ impl Site {
         Ledger::open(&self.ledger, &OpenOptions::reader(LEDGER_WAIT, self.now)).map_err(explained)
     }
 
+    /// Opens the ledger for writing, as a hook would; `what` says what is written. One that is not there is not begun:
+    /// the node may be misspelt.
+    pub(crate) fn open_to_write(&self, what: &'static str) -> anyhow::Result<Ledger> {
+        if !self.ledger.exists() {
+            return Err(anyhow!(
+                "{}: there is no ledger yet: {what}, and a hook of this node begins it",
+                self.ledger.display()
+            ));
+        }
+        let max_bytes = u64::from(self.config.ledger.max_mb).saturating_mul(1_000_000);
+        let options = OpenOptions { max_bytes, ..OpenOptions::writer(LEDGER_WAIT, SystemClock.now()) };
+        Ledger::open(&self.ledger, &options).map_err(explained).context(what)
+    }
+
     /// What codes mean here, and what is wrong with the site's own part of it.
     pub(crate) fn catalog(&self) -> (Catalog, Option<CatalogError>) {
         match triage_catalog::load(Some(&self.config.paths.catalog)) {

@@ -8,7 +8,7 @@ use crate::args::{Common, ListArgs};
 use crate::exit::{self, CmdResult};
 use crate::render::{self, Page, Table};
 use crate::site::Site;
-use crate::view;
+use crate::view::{self, HoldView};
 
 /// Most characters of the reason shown in the table.
 const WHY: usize = 80;
@@ -20,12 +20,17 @@ struct Document<'a> {
     at: Stamp,
     more: bool,
     cases: &'a [Case],
+    /// What people have put on hold.
+    holds: Vec<HoldView<'a>>,
 }
 
 pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
     let site = Site::find(common)?;
     let filter = Filter { open_only: !args.all, ..args.filter(&site) };
-    let latest = args.latest(site.open()?.cases(&filter)?);
+    let ledger = site.open()?;
+    let (latest, holds) = (args.latest(ledger.cases(&filter)?), ledger.holds(site.now)?);
+    drop(ledger);
+    let holds: Vec<HoldView<'_>> = holds.iter().map(HoldView::from).collect();
     if common.json {
         let document = Document {
             v: view::VERSION,
@@ -33,6 +38,7 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
             at: site.now,
             more: latest.more,
             cases: &latest.rows,
+            holds,
         };
         render::json(&document)?;
         return Ok(exit::OK);
@@ -47,8 +53,27 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
     if latest.more {
         page.line(0, CUT);
     }
+    if !holds.is_empty() {
+        page.heading("On hold");
+        page.table(0, &hold_table(&holds));
+    }
     render::print(page.text())?;
     Ok(exit::OK)
+}
+
+/// What is on hold as a table.
+pub(crate) fn hold_table(holds: &[HoldView<'_>]) -> Table {
+    let mut table = Table::new(&["ON", "SINCE", "UNTIL", "BY", "REASON"]);
+    for hold in holds {
+        table.row(vec![
+            format!("{} {}", hold.kind, hold.name),
+            render::seconds(hold.at),
+            hold.until.map_or_else(|| "released".to_owned(), render::seconds),
+            hold.by.to_owned(),
+            hold.reason.to_owned(),
+        ]);
+    }
+    table
 }
 
 /// The cases as a table.

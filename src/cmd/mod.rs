@@ -6,6 +6,8 @@ pub(crate) mod events;
 pub(crate) mod inject;
 pub(crate) mod jobs;
 mod lists;
+pub(crate) mod people;
 pub(crate) mod scan;
 pub(crate) mod status;
+pub(crate) mod trail;
 pub(crate) mod why;

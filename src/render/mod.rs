@@ -10,7 +10,7 @@ pub(crate) use ending::ending;
 pub(crate) use escape::{clip, escape, is_unsafe};
 pub(crate) use output::{complain, json, print};
 pub(crate) use page::Page;
-pub(crate) use span::{When, ago, duration, millis, parse_when, seconds};
+pub(crate) use span::{When, ago, duration, millis, parse_span, parse_when, seconds};
 pub(crate) use table::Table;
 
 /// `text` with the mark that everything made for a drill or a test carries.

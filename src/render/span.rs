@@ -43,6 +43,14 @@ pub(crate) fn parse_when(text: &str) -> Result<When, String> {
     Ok(When::Ago(i64::from(number) * seconds * 1_000_000))
 }
 
+/// Reads a span of time that is not nothing: `30s`, `15m`, `4h`, `7d`; in microseconds.
+pub(crate) fn parse_span(text: &str) -> Result<i64, String> {
+    match parse_when(text) {
+        Ok(When::Ago(micros @ 1..)) => Ok(micros),
+        _ => Err("no span of time: use 30m, 4h or 7d".to_owned()),
+    }
+}
+
 /// `from` seen from `now`: `5s`, `12m`, `3h`, `9d` ago.
 pub(crate) fn ago(now: Stamp, from: Stamp) -> String {
     match now.micros_since(from) / 1_000_000 {
@@ -98,6 +106,14 @@ mod tests {
         assert!(matches!(parse_when("2026-03-01T10:00:00Z"), Ok(When::At(_))));
         for bad in ["", "h", "-2h", "2y", "2 h", "é", "99999999999d", "+2h"] {
             assert!(parse_when(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_span_is_longer_than_nothing_and_no_moment() {
+        assert_eq!(parse_span("4h"), Ok(14_400_000_000));
+        for bad in ["0h", "", "4", "2026-03-01T10:00:00Z", "-4h"] {
+            assert!(parse_span(bad).is_err(), "{bad:?}");
         }
     }
 

@@ -3,21 +3,25 @@
 mod action;
 mod code;
 mod decision;
+mod hold;
 mod job;
 mod ledger;
 mod policy;
 mod source;
 mod task;
+mod trail;
 mod trouble;
 
 pub(crate) use action::ActionView;
 pub(crate) use code::CodeView;
 pub(crate) use decision::DecisionView;
+pub(crate) use hold::HoldView;
 pub(crate) use job::JobView;
 pub(crate) use ledger::LedgerView;
 pub(crate) use policy::PolicyView;
 pub(crate) use source::{HealthCheckView, SourceView, is_health_check};
 pub(crate) use task::{TaskView, TasksView};
+pub(crate) use trail::TrailView;
 pub(crate) use trouble::TroubleView;
 
 /// Version of the JSON that every command prints, under the key `v`.

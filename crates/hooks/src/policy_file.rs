@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use triage_core::policy::Policy;
 
+use crate::policy_words::{hint, line_of};
+
 /// Largest policy file read. A site's table of rules is a few KiB.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -44,10 +46,12 @@ pub enum PolicyError {
         text: String,
     },
     /// A rule makes no sense.
-    #[error("{}: rule {number} (\"{name}\"): {fault}", path.display())]
+    #[error("{}:{line}: rule {number} (\"{name}\"): {fault}; every decision is only written down until it is mended", path.display())]
     Rule {
         /// The file.
         path: PathBuf,
+        /// Where the rule begins, from 1.
+        line: usize,
         /// Which one, from 1.
         number: usize,
         /// Its name.
@@ -55,9 +59,9 @@ pub enum PolicyError {
         /// What is wrong, and what to write instead.
         fault: String,
     },
-    /// A step on the way back into service makes no sense.
-    #[error("{}: [repair]: {fault}", path.display())]
-    Repair {
+    /// A figure or a step makes no sense.
+    #[error("{}: {fault}; every decision is only written down until it is mended", path.display())]
+    Figure {
         /// The file.
         path: PathBuf,
         /// What is wrong, and what to write instead.
@@ -119,11 +123,12 @@ pub fn parse(path: &Path, text: &str) -> Result<Policy, PolicyError> {
     for (index, rule) in policy.rules.iter().enumerate() {
         if let Some(fault) = rule.fault() {
             let name = rule.name.clone();
-            return Err(PolicyError::Rule { path: path.to_owned(), number: index + 1, name, fault });
+            let line = line_of(text, "[[rule]]", index).unwrap_or(1);
+            return Err(PolicyError::Rule { path: path.to_owned(), line, number: index + 1, name, fault });
         }
     }
-    match policy.repair.fault() {
-        Some(fault) => Err(PolicyError::Repair { path: path.to_owned(), fault }),
+    match policy.fault() {
+        Some(fault) => Err(PolicyError::Figure { path: path.to_owned(), fault }),
         None => Ok(policy),
     }
 }
@@ -136,7 +141,10 @@ pub fn digest(policy: &Policy) -> String {
 
 /// `:line:column: message` of a TOML error, on one line.
 fn place(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace('\n', " ");
+    let mut message = error.message().replace('\n', " ");
+    if let Some(hint) = hint(&message) {
+        message = format!("{message}; {hint}");
+    }
     let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
         return format!(": {message}");
     };
@@ -192,6 +200,14 @@ mod tests {
     fn errors_tell_line_and_column() {
         let error = parse("version = 1\n[mode]\ndefault = \"acting\"\n").unwrap_err();
         assert!(error.starts_with("policy.toml:3:11: "), "{error}");
+        let error = parse("version = 1\n\n[[rule]]\nname = \"r\"\njob = \"drain\"\n").unwrap_err();
+        assert!(error.starts_with("policy.toml:3: rule 1"), "{error}");
+        let error = parse("version = 1\n[[rule]]\nname = \"r\"\nhours = [\"25-3\"]\n").unwrap_err();
+        assert!(error.starts_with("policy.toml:4:") && error.contains("write \"22-06\""), "{error}");
+        let error = parse("version = 1\n[[rule]]\nname = \"r\"\nnodes = [\"n[1-\"]\n").unwrap_err();
+        assert!(error.contains("is no list of nodes"), "{error}");
+        let error = parse("version = 1\n[brake]\nmax_share = 10\n").unwrap_err();
+        assert!(error.contains("policy.toml:3:") || error.contains("0 to 1"), "{error}");
     }
 
     #[test]
@@ -199,7 +215,7 @@ mod tests {
         assert!(
             parse("version = 1\n[[rule]]\nname = \"r\"\ncofidence = \"confirmed\"\n")
                 .unwrap_err()
-                .contains("cofidence")
+                .contains("did you mean \"confidence\"?")
         );
     }
 

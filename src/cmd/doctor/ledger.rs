@@ -19,11 +19,15 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
         Ok((
             LedgerView::new(&ledger, &site.config.ledger)?,
             HealthCheckView::new(&ledger.sources()?, site.now),
+            ledger.holds(site.now)?,
         ))
     });
     match about {
-        Ok((view, health_check)) => {
+        Ok((view, health_check, holds)) => {
             describe(&view, findings);
+            for hold in holds {
+                findings.note(format!("{}; slurm-triage release ends it", hold.sentence()));
+            }
             last_look(health_check, site.now, findings);
         }
         Err(error @ Error::Missing { .. }) => {

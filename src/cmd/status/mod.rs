@@ -2,7 +2,7 @@
 mod page;
 
 use serde::Serialize;
-use triage_core::{Case, JobSpan, NodeName, Stamp};
+use triage_core::{Case, Hold, JobSpan, NodeName, Stamp};
 use triage_ledger::{AuditRow, Filter, IntentRow, Level, SourceRow};
 
 use crate::args::Common;
@@ -10,7 +10,7 @@ use crate::exit::{self, CmdResult};
 use crate::render;
 use crate::site::Site;
 use crate::view::{
-    self, ActionView, HealthCheckView, JobView, LedgerView, PolicyView, SourceView, TroubleView,
+    self, ActionView, HealthCheckView, HoldView, JobView, LedgerView, PolicyView, SourceView, TroubleView,
 };
 
 /// How far back the suite's own trouble is told, and the most rows of it.
@@ -23,6 +23,7 @@ struct Read {
     sources: Vec<SourceRow>,
     pending: Vec<IntentRow>,
     on_node: Vec<JobSpan>,
+    holds: Vec<Hold>,
     trouble: Vec<AuditRow>,
     ledger: LedgerView,
 }
@@ -36,6 +37,8 @@ struct Document<'a> {
     well: bool,
     health_check: HealthCheckView,
     cases: &'a [Case],
+    /// What people have put on hold.
+    holds: Vec<HoldView<'a>>,
     sources: &'a [SourceView<'a>],
     pending: Vec<ActionView<'a>>,
     jobs: Vec<JobView<'a>>,
@@ -57,6 +60,7 @@ pub(crate) fn run(common: &Common) -> CmdResult {
         well: read.cases.is_empty() && !health_check.overdue && !sources.iter().any(SourceView::is_blind),
         health_check,
         cases: &read.cases,
+        holds: read.holds.iter().map(HoldView::from).collect(),
         sources: &sources,
         pending: read.pending.iter().map(ActionView::from).collect(),
         jobs: read.on_node.iter().map(|span| JobView::new(span, &[])).collect(),
@@ -82,6 +86,7 @@ fn read(site: &Site) -> anyhow::Result<Read> {
         sources: ledger.sources()?,
         pending: ledger.waiting_intents(site.now)?,
         on_node: ledger.spans(&open)?,
+        holds: ledger.holds(site.now)?,
         trouble: ledger.audit(&loud)?,
         ledger: LedgerView::new(&ledger, &site.config.ledger)?,
     })

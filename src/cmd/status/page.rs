@@ -17,6 +17,10 @@ pub(super) fn page(document: &Document<'_>) -> Page {
         page.table(0, &cases::table(document.cases, document.at));
         page.line(0, "slurm-triage why CASE tells the rest");
     }
+    if !document.holds.is_empty() {
+        page.heading("On hold");
+        page.table(0, &cases::hold_table(&document.holds));
+    }
     page.heading("Sources");
     match document.sources {
         [] => page.line(0, "none was looked at yet: the first prolog or health check does"),

@@ -5,7 +5,7 @@ use triage_core::{Case, CaseId, Event, NodeName, Stamp, Verdict};
 use super::resolve::{No, Subject};
 use super::story::Story;
 use crate::site::Site;
-use crate::view::{self, ActionView, CodeView, DecisionView, JobView, SourceView, TasksView, TroubleView};
+use crate::view::{self, ActionView, CodeView, DecisionView, HoldView, JobView, SourceView, TasksView, TrailView};
 
 /// The story as JSON.
 #[derive(Serialize)]
@@ -32,7 +32,8 @@ pub(super) struct Document<'a> {
     more_events: bool,
     decisions: Vec<DecisionView<'a>>,
     actions: Vec<ActionView<'a>>,
-    audit: Vec<TroubleView<'a>>,
+    audit: Vec<TrailView<'a>>,
+    holds: Vec<HoldView<'a>>,
     blind: Vec<SourceView<'a>>,
     codes: &'a [CodeView],
     /// What to do next, one sentence.
@@ -77,7 +78,8 @@ impl<'a> Document<'a> {
             more_events: story.more_events,
             decisions: story.decisions.iter().map(DecisionView::from).collect(),
             actions: story.actions.iter().map(ActionView::from).collect(),
-            audit: story.audit.iter().map(TroubleView::from).collect(),
+            audit: story.audit.iter().map(TrailView::from).collect(),
+            holds: story.holds.iter().map(HoldView::from).collect(),
             blind: story.blind.iter().map(SourceView::from).collect(),
             codes: &story.codes,
             next,

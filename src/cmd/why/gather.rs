@@ -2,8 +2,8 @@
 use std::collections::BTreeSet;
 
 use triage_core::catalog::Catalog;
-use triage_core::{Case, CaseId, Decision, EventId, JobSpan, NodeName, RunId, Subject as Whom, Verdict};
-use triage_ledger::{Filter, Found, IntentRow, JobFilter, Ledger, Level};
+use triage_core::{Case, CaseId, Decision, EventId, HoldOn, JobSpan, NodeName, RunId, Subject as Whom, Verdict};
+use triage_ledger::{AuditRow, Filter, Found, IntentRow, JobFilter, Ledger, Level};
 
 use super::resolve::Subject;
 use super::story::{Run, Story};
@@ -40,6 +40,7 @@ pub(super) fn gather(
         decisions: Vec::new(),
         actions: Vec::new(),
         audit: Vec::new(),
+        holds: ledger.holds(site.now)?,
         blind: ledger.sources()?.into_iter().filter(|source| source.blind_since.is_some()).collect(),
         codes: Vec::new(),
     };
@@ -52,7 +53,22 @@ pub(super) fn gather(
     add_doings(ledger, &mut story)?;
     add_evidence(ledger, &mut story)?;
     add_codes(catalog, &mut story);
+    keep_holds(&mut story);
     Ok(story)
+}
+
+/// A hold on the node holds everything; one on a case or a job only what is told of here.
+fn keep_holds(story: &mut Story) {
+    let (runs, cases, subject) = (&story.runs, &story.cases, &story.subject);
+    story.holds.retain(|hold| match &hold.on {
+        HoldOn::Node(_) => true,
+        HoldOn::Case(id) => cases.iter().any(|case| case.id == *id),
+        HoldOn::Job(job) => {
+            runs.iter().any(|run| job.covers(&run.span.run))
+                || matches!(subject, Subject::Job(asked) if asked.job == job.job)
+                || matches!(subject, Subject::Node(_))
+        }
+    });
 }
 
 fn of_job(ledger: &Ledger, job: JobFilter, story: &mut Story) -> anyhow::Result<()> {
@@ -67,17 +83,24 @@ fn of_job(ledger: &Ledger, job: JobFilter, story: &mut Story) -> anyhow::Result<
     story.verdicts = ledger.verdicts(&of_job)?;
     story.decisions = ledger.decisions(&of_job)?;
     story.actions = ledger.actions(&of_job)?;
-    story.other_events = ledger.events(&Filter { limit: Some(OTHER_EVENTS + 1), ..of_job })?;
+    story.other_events = ledger.events(&Filter { limit: Some(OTHER_EVENTS + 1), ..of_job.clone() })?;
+    story.audit = told(ledger.audit(&of_job)?);
     Ok(())
+}
+
+/// Rows of the trail that nothing else in the story tells.
+fn told(rows: Vec<AuditRow>) -> Vec<AuditRow> {
+    let elsewhere = |row: &AuditRow| {
+        ["action.", "decision."].iter().any(|family| row.note.kind.starts_with(family))
+    };
+    rows.into_iter().filter(|row| !elsewhere(row)).collect()
 }
 
 fn of_case(ledger: &Ledger, id: &CaseId, story: &mut Story) -> anyhow::Result<()> {
     let of_case = Filter { case: Some(id.clone()), ..Filter::default() };
     story.cases = ledger.cases(&of_case)?;
     story.verdicts = ledger.verdicts(&of_case)?;
-    // What was done is told by the actions themselves.
-    story.audit =
-        ledger.audit(&of_case)?.into_iter().filter(|row| !row.note.kind.starts_with("action.")).collect();
+    story.audit = told(ledger.audit(&of_case)?);
     story.decisions = ledger.decisions(&of_case)?;
     let met = story.cases.iter().filter_map(|case| case.run.clone());
     let refused = story.decisions.iter().filter_map(|decision| match &decision.subject {
@@ -112,6 +135,11 @@ fn of_node(ledger: &Ledger, site: &Site, node: NodeName, story: &mut Story) -> a
     }
     let loud = Filter { since, level: Some(Level::Warning), limit: Some(TROUBLES), ..Filter::default() };
     story.audit = ledger.audit(&loud)?;
+    let said = Filter { since, ..Filter::default() };
+    let of_people = ledger.audit(&said)?.into_iter().filter(|row| !row.note.actor.is_empty());
+    story.audit.extend(told(of_people.collect()));
+    story.audit.sort_by_key(|row| row.id);
+    story.audit.dedup_by_key(|row| row.id);
     add_runs(ledger, ledger.spans(&open)?, story)
 }
 

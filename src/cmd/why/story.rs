@@ -1,5 +1,5 @@
 //! All that a story is told from.
-use triage_core::{Case, CaseId, CaseState, Decision, Event, JobSpan, Verdict};
+use triage_core::{Case, CaseId, CaseState, Decision, Event, Hold, JobSpan, Verdict};
 use triage_ledger::{AuditRow, IntentRow, SourceRow};
 
 use super::resolve::Subject;
@@ -32,8 +32,11 @@ pub(super) struct Story {
     pub(super) decisions: Vec<Decision>,
     /// Intents and what became of them.
     pub(super) actions: Vec<IntentRow>,
-    /// What people did about it, and the suite's own trouble.
+    /// How it came to stand where it stands, what people did about it, and the suite's own trouble. Decisions and actions
+    /// are told by themselves.
     pub(super) audit: Vec<AuditRow>,
+    /// What is on hold of it, or of this node.
+    pub(super) holds: Vec<Hold>,
     /// Sources that cannot be read now.
     pub(super) blind: Vec<SourceRow>,
     /// What the codes mean.

@@ -14,6 +14,12 @@ pub(super) fn confidence(is: Confidence, least: Confidence) -> Gate {
     gate("confidence", passed, format!("{is}, {why} the site asks for: {least}"))
 }
 
+/// A node we brought back lately is believed less: what is only probable is enough then.
+pub(super) fn probation(input: &Input<'_>, case: &Case) -> Option<Gate> {
+    let raised = super::claims::confidence(input, case) != case.confidence;
+    raised.then(|| gate("probation", true, "it came back lately: a probable fault counts as a confirmed one"))
+}
+
 /// A rule that could not be ruled out might have wanted less.
 pub(super) fn doubt(matched: &Matched<'_>) -> Option<Gate> {
     let doubt = matched.doubt?;

@@ -2,7 +2,7 @@
 use super::bounds;
 use crate::pipeline::Input;
 use crate::policy::Claim;
-use crate::{Case, Code, JobSpan, NodeName, Resource, Stamp, Verdict};
+use crate::{Case, Code, Confidence, JobSpan, NodeName, Resource, Stamp, Verdict};
 
 /// When cases of this fault were opened, the present one among them; `None` where nobody asked the ledger.
 pub(super) fn repeats(input: &Input<'_>, case: &Case) -> Option<Vec<Stamp>> {
@@ -11,6 +11,17 @@ pub(super) fn repeats(input: &Input<'_>, case: &Case) -> Option<Vec<Stamp>> {
         opened.push(case.opened_at);
     }
     Some(opened)
+}
+
+/// How sure the case is, for the policy. A node that we brought back lately is on probation: what is probable then
+/// counts as confirmed.
+pub(super) fn confidence(input: &Input<'_>, case: &Case) -> Confidence {
+    let since = input.now.plus_secs(-i64::from(input.policy.repair.probation_days) * 86_400);
+    let came_back = input.returns.iter().any(|at| *at >= since && *at <= case.opened_at);
+    match case.confidence {
+        Confidence::Probable if came_back => Confidence::Confirmed,
+        confidence => confidence,
+    }
 }
 
 /// The claim a case makes about its node.
@@ -24,7 +35,7 @@ pub(super) fn of_case<'a>(input: &'a Input<'_>, case: &'a Case, repeats: Option<
         partitions: input.node_record.get().map_or(&[], |record| &record.partitions),
         user: span.map(|span| span.user.as_str()).filter(|user| !user.is_empty()),
         repeats,
-        ..Claim::new(case.class, case.confidence, &case.code, &case.resource)
+        ..Claim::new(case.class, confidence(input, case), &case.code, &case.resource)
     }
 }
 

@@ -58,10 +58,11 @@ fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> V
         gates::provenance(case),
         gates::stood_down(case),
         gates::foreign_reason(&input.node_record),
-        bounds::confidence(case.confidence, limits.min_confidence),
+        bounds::confidence(claims::confidence(input, case), limits.min_confidence),
         bounds::reservation(&input.node_record, &limits.leave_alone_states),
         bounds::excepted_node(input, &input.policy.except),
     ];
+    gates.extend(bounds::probation(input, case));
     gates.extend(bounds::doubt(matched));
     gates.push(gates::mode(mode));
     if gates.iter().all(|gate| gate.passed) {

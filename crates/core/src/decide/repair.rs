@@ -7,7 +7,7 @@
 //!              ▼ proof           ▼ proof                                        detectors/clearing
 //!  closed ──► run the site's tests ──► lift our own drain ──► probation         closed cases
 //! ```
-use super::{Decided, Draft};
+use super::{Decided, Draft, bounds};
 use crate::pipeline::{Input, Trigger};
 use crate::policy::{Command, Step};
 use crate::{
@@ -157,6 +157,7 @@ impl Way<'_, '_> {
     ) {
         gates.insert(0, gate("own_drain", true, format!("out by our own drain: \"{}\"", self.record.reason)));
         gates.push(self.idle());
+        gates.push(bounds::reservation(&self.input.node_record, &self.input.policy.node.leave_alone_states));
         gates.push(super::gates::mode(mode));
         let draft = Draft {
             subject: Subject::Node(self.case.node.clone()),

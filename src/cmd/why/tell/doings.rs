@@ -4,7 +4,7 @@ use triage_core::Gate;
 use super::LINE;
 use crate::cmd::why::story::Story;
 use crate::render::{self, Page};
-use crate::view::{ActionView, SourceView, TroubleView};
+use crate::view::{ActionView, SourceView, TrailView};
 
 pub(super) fn decisions(page: &mut Page, story: &Story) {
     if story.decisions.is_empty() {
@@ -84,21 +84,33 @@ pub(super) fn blind(page: &mut Page, story: &Story) {
     }
 }
 
+pub(super) fn holds(page: &mut Page, story: &Story) {
+    if story.holds.is_empty() {
+        return;
+    }
+    page.heading("On hold");
+    for hold in &story.holds {
+        page.line(1, hold.sentence());
+    }
+}
+
 pub(super) fn audit(page: &mut Page, story: &Story) {
     if story.audit.is_empty() {
         return;
     }
-    page.heading("Audit");
-    for row in story.audit.iter().map(TroubleView::from) {
-        let who = if row.actor.is_empty() {
-            row.program.to_owned()
-        } else {
-            format!("{} by {}", row.program, row.actor)
-        };
-        let kind = render::marked(row.kind, row.synthetic);
+    page.heading("Trail");
+    for row in story.audit.iter().map(TrailView::from) {
+        let what = render::marked(row.what, row.synthetic);
+        let outcome = row.outcome();
+        let outcome = if outcome.is_empty() { outcome } else { format!(", {outcome}") };
         page.line(
             1,
-            format_args!("{}  {kind} ({who}): {}", render::millis(row.at), render::clip(row.text, LINE)),
+            format_args!(
+                "{}  {what} ({}{outcome}): {}",
+                render::millis(row.at),
+                row.who(),
+                render::clip(row.why, LINE)
+            ),
         );
     }
 }

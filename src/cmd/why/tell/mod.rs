@@ -26,6 +26,7 @@ pub(super) fn page(story: &Story, site: &Site, also: &[Subject], next: &str) -> 
     claims::events(&mut page, story);
     doings::decisions(&mut page, story);
     doings::actions(&mut page, story);
+    doings::holds(&mut page, story);
     doings::blind(&mut page, story);
     doings::audit(&mut page, story);
     codes(&mut page, &story.codes);

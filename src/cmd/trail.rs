@@ -1,0 +1,78 @@
+//! `slurm-triage trail`: who did what, when and why.
+use serde::Serialize;
+use triage_core::{NodeName, Stamp};
+use triage_ledger::Found;
+
+use super::lists::CUT;
+use crate::args::{Common, TrailArgs};
+use crate::exit::{self, CmdResult};
+use crate::render::{self, Page, Table};
+use crate::site::Site;
+use crate::view::{self, TrailView};
+
+/// Most characters of the reason shown in the table.
+const WHY: usize = 100;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    v: u32,
+    node: &'a NodeName,
+    at: Stamp,
+    more: bool,
+    trail: Vec<TrailView<'a>>,
+}
+
+pub(crate) fn run(common: &Common, args: &TrailArgs) -> CmdResult {
+    let site = Site::find(common)?;
+    let ledger = site.open()?;
+    let list = args.list();
+    let mut filter = list.filter(&site);
+    if let Some(case) = &args.case {
+        match ledger.case(case)? {
+            Found::One(case) => filter.case = Some(case.id),
+            Found::None => {
+                render::complain(&format!("there is no case {case} in the ledger of {}", site.node));
+                return Ok(exit::FINDINGS);
+            }
+            Found::Several(ids) => {
+                render::complain(&format!("several cases begin with {case}: {}", ids.join(", ")));
+                return Ok(exit::FINDINGS);
+            }
+        }
+    }
+    let latest = list.latest(ledger.audit(&filter)?);
+    drop(ledger);
+    let trail: Vec<TrailView<'_>> = latest.rows.iter().map(TrailView::from).collect();
+    if common.json {
+        let document =
+            Document { v: view::VERSION, node: &site.node, at: site.now, more: latest.more, trail };
+        render::json(&document)?;
+        return Ok(exit::OK);
+    }
+    let mut page = Page::default();
+    if trail.is_empty() {
+        page.line(0, format_args!("{}: no such row on the trail", site.node));
+    } else {
+        page.table(0, &table(&trail));
+    }
+    if latest.more {
+        page.line(0, CUT);
+    }
+    render::print(page.text())?;
+    Ok(exit::OK)
+}
+
+fn table(trail: &[TrailView<'_>]) -> Table {
+    let mut table = Table::new(&["WHEN", "WHO", "WHAT", "ABOUT", "OUTCOME", "WHY"]);
+    for row in trail {
+        table.row(vec![
+            render::seconds(row.at),
+            row.who(),
+            render::marked(row.what, row.synthetic),
+            row.subject.to_owned(),
+            row.outcome(),
+            render::clip(row.why, WHY).into_owned(),
+        ]);
+    }
+    table
+}
