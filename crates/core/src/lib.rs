@@ -7,6 +7,7 @@
 //! Observation -> classify -> Event -> detect -> Case -> attribute -> Verdict -> decide -> Decision -> reconcile -> Action
 //! ```
 pub mod attribute;
+pub mod baseline;
 pub mod catalog;
 pub mod checks;
 pub mod classify;
@@ -17,9 +18,10 @@ pub mod facts;
 pub mod fleet;
 pub mod flight;
 pub mod joblog;
-mod judge;
+pub mod judge;
 pub mod memory;
 pub mod model;
+pub mod outlook;
 mod parts;
 pub mod peer;
 pub mod pipeline;

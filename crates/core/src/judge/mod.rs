@@ -1,6 +1,7 @@
 //! The verdict over a run, at its end on its batch host: what this pass knows of the run as evidence, and what
 //! [`attribute`] makes of it as the ledger keeps it.
 mod gather;
+pub mod known;
 mod own;
 mod peers;
 mod told;
