@@ -1,4 +1,4 @@
-//! `triage-probe`: reads NVML once and prints the reading as one JSON object.
+//! `triage-probe`: reads NVML once and prints the reading as one JSON object; or asks filesystems how they are.
 //!
 //! Run by the other hooks as a child that may be killed or left behind, since any call into NVML can block in the
 //! kernel. It reads no configuration, writes nothing but its answer, and shows in its name (`/proc/PID/comm`) which GPU it
@@ -7,16 +7,24 @@ use std::ffi::{CString, OsString};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use triage_host::facts::space;
 use triage_host::nvml::{self, Progress};
 
 const USAGE: &str = "usage: triage-probe [--library PATH] [--scenario PATH] [--json]
+       triage-probe --filesystems MS [--path PATH | --write PATH]...
 
 Reads all NVIDIA GPUs through NVML and prints the reading as one JSON object.
 
   --library PATH   the NVML library (default: the loader's libnvidia-ml.so.1)
   --scenario PATH  scenario for the simulated library, handed to it as NVML_SIM_SCENARIO
   --json           print JSON; there is no other format
+
+With --filesystems it asks filesystems instead, all at once, for MS milliseconds, and prints one JSON object each.
+
+  --path PATH      ask the filesystem mounted there how much room it has
+  --write PATH     also write a file there that has no name
 
 Exit status: 0 a reading was printed, whatever it says; 1 it could not be printed; 2 usage.
 ";
@@ -30,7 +38,11 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match parse(std::env::args_os().skip(1)) {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next_if(|first| first == "--filesystems").is_some() {
+        return filesystems(arguments);
+    }
+    match parse(arguments) {
         Ok(options) if options.help => print(USAGE.as_bytes()),
         Ok(options) => probe(options),
         Err(error) => {
@@ -39,6 +51,43 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Asks filesystems. A thread that hangs in the kernel is left behind: the process ends without looking back.
+fn filesystems(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    no_core_dumps();
+    let asked = paths(arguments).map(|(paths, deadline)| space::ask(&paths, deadline, &mut std::io::stdout().lock()));
+    let status = match asked {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => {
+            let _ = writeln!(std::io::stderr(), "triage-probe: {error}");
+            1
+        }
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "triage-probe: {error}\n{USAGE}");
+            2
+        }
+    };
+    // SAFETY: ends the process; everything it had to say is written.
+    unsafe { libc::_exit(status) }
+}
+
+/// What to ask, and whether to write there.
+type Asked = Vec<(String, bool)>;
+
+fn paths(mut arguments: impl Iterator<Item = OsString>) -> Result<(Asked, Duration), String> {
+    let millis = arguments.next().and_then(|word| word.to_str()?.parse().ok()).ok_or("--filesystems needs milliseconds")?;
+    let mut paths = Vec::new();
+    while let Some(argument) = arguments.next() {
+        let write = match argument.to_str() {
+            Some("--path") => false,
+            Some("--write") => true,
+            _ => return Err(format!("unknown argument {}", argument.display())),
+        };
+        let path = arguments.next().and_then(|path| path.into_string().ok());
+        paths.push((path.ok_or_else(|| format!("{} needs a path", argument.display()))?, write));
+    }
+    Ok((paths, Duration::from_millis(millis)))
 }
 
 fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String> {
