@@ -78,7 +78,11 @@ fn about(action: &Action) -> About<'_> {
         Action::Drain { node, reason, case, .. } => {
             About { node: Some(node), case: Some(case), reason: Some(reason), ..About::default() }
         }
-        Action::ConfirmDrain { node, case, .. } | Action::Resume { node, case, .. } => About { node: Some(node), case: Some(case), ..About::default() },
+        Action::ConfirmDrain { node, case, .. }
+        | Action::Reset { node, case, .. }
+        | Action::Reboot { node, case, .. }
+        | Action::Verify { node, case, .. }
+        | Action::Resume { node, case, .. } => About { node: Some(node), case: Some(case), ..About::default() },
         Action::Requeue { run, exclude, .. } => About { run: Some(run), exclude, ..About::default() },
         Action::ClearBeginTime { run, .. } => About { run: Some(run), ..About::default() },
         Action::Publish { node, .. } => About { node: Some(node), ..About::default() },

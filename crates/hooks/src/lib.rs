@@ -14,6 +14,7 @@ pub mod output;
 pub mod overdue;
 pub mod pass;
 pub mod policy_file;
+mod policy_words;
 pub mod prolog;
 mod spool;
 pub mod start;

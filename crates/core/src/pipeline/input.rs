@@ -81,6 +81,46 @@ pub struct Input<'a> {
     pub checks: Option<crate::checks::Checking<'a>>,
 }
 
+impl<'a> Input<'a> {
+    /// What a pass knows that has looked at nothing yet: when and where it is.
+    pub fn new(
+        (now, node, boot): (Stamp, NodeName, BootId),
+        trigger: Trigger,
+        catalog: &'a Catalog,
+        policy: &'a Policy,
+    ) -> Self {
+        Self {
+            now,
+            node,
+            boot,
+            trigger,
+            catalog,
+            policy,
+            observations: Vec::new(),
+            cases: Vec::new(),
+            past: super::Past::default(),
+            last_reading: None,
+            spans: Vec::new(),
+            span: None,
+            tasks: Vec::new(),
+            run_events: Vec::new(),
+            kernel_read: false,
+            history: Vec::new(),
+            output: Asked::NotAsked,
+            decided: Vec::new(),
+            out: Vec::new(),
+            returns: Vec::new(),
+            holds: Vec::new(),
+            peers: Asked::NotAsked,
+            job: Asked::NotAsked,
+            memory: Asked::NotAsked,
+            fleet: Asked::NotAsked,
+            node_record: Asked::NotAsked,
+            checks: None,
+        }
+    }
+}
+
 /// An answer of the controller. The healthy path asks nothing, so most passes end with `NotAsked`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Asked<T> {

@@ -7,4 +7,4 @@ mod stages;
 pub use input::{Asked, Input, Trigger};
 pub use output::{Need, Output};
 pub use past::{Closed, Endpoint, Past};
-pub use stages::step;
+pub use stages::{step, weigh};

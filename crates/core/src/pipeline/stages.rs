@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Input, Need, Output, Trigger};
 use crate::detectors::CaseBook;
 use crate::{
-    Event, EventId, Observation, Payload, Role, checks, decide, detectors, judge, serd, sources, sweep,
+    Action, Case, Decision, Event, EventId, Observation, Payload, Role, Verdict, checks, decide, detectors,
+    judge, serd, sources, sweep,
 };
 
 /// Events of one code on one resource that a single pass keeps. A crashing job can log the same Xid a hundred
@@ -49,6 +50,13 @@ pub fn step(input: &Input<'_>) -> Output {
     output.events = events;
     output.checks = checked.states;
     output
+}
+
+/// What the policy makes of cases and a verdict that are given: the last stage alone, for trying a policy out. Nothing
+/// is asked for; what the input does not hold is taken as not known.
+pub fn weigh(input: &Input<'_>, cases: &[Case], verdict: Option<&Verdict>) -> (Vec<Decision>, Vec<Action>) {
+    let decided = decide::decide(input, cases, verdict);
+    (decided.decisions, decided.actions)
 }
 
 /// Observations with a meaning, oldest first, each once. Noise is not an event.

@@ -74,7 +74,8 @@ impl Executor<'_> {
 
 impl Executor<'_> {
     fn set_begin_time(&self, name: &str, not_before: Option<Stamp>) -> Result<String, ScontrolError> {
-        let wait = not_before.map_or(0, |at| at.micros_since(self.clock.now()).max(0).unsigned_abs() / 1_000_000);
+        let wait =
+            not_before.map_or(0, |at| at.micros_since(self.clock.now()).max(0).unsigned_abs() / 1_000_000);
         self.scontrol.start_in(name, wait)?;
         Ok(match wait {
             0 => "begin time cleared".to_owned(),

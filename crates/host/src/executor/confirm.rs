@@ -38,3 +38,71 @@ impl Executor<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use triage_core::fleet::Scope;
+    use triage_core::{Action, CaseId, DecisionId, Stamp};
+
+    use super::*;
+    use crate::slurm::Scontrol;
+    use crate::testkit::{FakeClock, Scripted, answered, failed};
+
+    const OURS: &str = "slurm-triage: xid.79 gpu [case 0a1b2c3d]";
+
+    fn record(node: &str, state: &str, reason: &str, at: i64) -> String {
+        format!("NodeName={node} State={state} Partitions=p Reason={reason} [root@{at}]\n")
+    }
+
+    /// Confirms n2's drain with at most one node out; what came of it, and what the controller was asked.
+    fn confirm(
+        answers: Vec<Result<crate::runner::Finished, crate::runner::RunError>>,
+    ) -> (Outcome, Vec<String>) {
+        let runner = Scripted::in_order(answers);
+        let clock = FakeClock::at(Stamp::from_secs(1_800_000_100));
+        let program = "/usr/bin/scontrol".into();
+        let scontrol = Scontrol { runner: &runner, program, conf: None, deadline: Duration::from_secs(3) };
+        let action = Action::ConfirmDrain {
+            node: NodeName::from("n2"),
+            case: CaseId::from("0a1b2c3d"),
+            limits: vec![Limit { most: 1, scope: Scope::Cluster }],
+            decision: DecisionId::from("d"),
+        };
+        let deadline = Deadline::after(&clock, Duration::from_secs(60));
+        let outcome = Executor { scontrol, clock: &clock }.execute(&action, deadline);
+        (outcome, runner.asked())
+    }
+
+    #[test]
+    fn who_went_second_of_one_allowed_comes_back() {
+        let nodes = record("n1", "IDLE+DRAIN", OURS, 50) + &record("n2", "MIXED+DRAIN", OURS, 50);
+        let (outcome, asked) = confirm(vec![answered(&nodes), answered("")]);
+        assert_eq!((outcome.done, outcome.retry), (false, false));
+        assert!(outcome.answer.contains("at most 1"), "{}", outcome.answer);
+        assert_eq!(asked, ["-o show node", "update NodeName=n2 State=UNDRAIN"]);
+    }
+
+    #[test]
+    fn who_went_first_stays_out() {
+        let nodes = record("n1", "IDLE+DRAIN", OURS, 51) + &record("n2", "MIXED+DRAIN", OURS, 50);
+        let (outcome, asked) = confirm(vec![answered(&nodes)]);
+        assert!(outcome.done);
+        assert_eq!(asked.len(), 1);
+    }
+
+    #[test]
+    fn a_drain_that_is_a_persons_by_now_is_not_lifted() {
+        let nodes = record("n1", "IDLE+DRAIN", OURS, 50) + &record("n2", "MIXED+DRAIN", "bad fan", 60);
+        let (outcome, asked) = confirm(vec![answered(&nodes)]);
+        assert!(outcome.done && asked.len() == 1, "{}", outcome.answer);
+    }
+
+    #[test]
+    fn a_controller_that_is_away_is_asked_later_and_nothing_is_lifted() {
+        let away = "slurm_load_node error: Unable to contact slurm controller (connect failure)";
+        for answers in [vec![failed(away)], vec![answered("")]] {
+            let (outcome, asked) = confirm(answers);
+            assert_eq!((outcome.done, outcome.retry, asked.len()), (false, true, 1));
+        }
+    }
+}

@@ -37,7 +37,7 @@ impl Executor<'_> {
             Action::Requeue { run, exclude, hold, .. } => self.requeue(run, exclude, *hold),
             Action::ClearBeginTime { run, not_before, .. } => {
                 self.clear_begin_time(run, *not_before, deadline)
-            },
+            }
             Action::Publish { node, body, .. } => self.publish(node, body),
             // The hook's exit code is the action; there is nothing else to do.
             Action::RefuseJob { .. } => self.done("refused: exit 1"),
