@@ -100,6 +100,11 @@ fn wanted(gpu: &GpuReading, actions: &[&str]) -> Option<String> {
     actions.contains(&action).then(|| format!("the driver asks for {action}"))
 }
 
+/// What one sign says of a GPU now, by its code; `None`: nothing bad.
+pub(crate) fn sign(gpu: &GpuReading, code: &str) -> Option<String> {
+    SIGNS.iter().find(|sign| sign.code == code).and_then(|sign| (sign.bad)(gpu))
+}
+
 /// Whether nothing in this reading speaks against the GPU.
 pub(crate) fn is_healthy(gpu: &GpuReading) -> bool {
     SIGNS.iter().all(|sign| (sign.bad)(gpu).is_none())

@@ -14,14 +14,14 @@ pub struct Expect {
     pub services: Vec<String>,
     /// The CPU frequency governor of every CPU; empty: whichever, as long as all have the same.
     pub governor: String,
-    /// NVIDIA GPUs.
-    pub gpus: Option<u32>,
-    /// Their product name: `NVIDIA H100 80GB HBM3`.
-    pub gpu_model: Option<String>,
-    /// Driver version.
-    pub driver: Option<String>,
-    /// VBIOS version.
-    pub vbios: Option<String>,
+    /// How many NVIDIA GPUs; 0: not said.
+    pub gpus: u32,
+    /// Their product name: `NVIDIA H100 80GB HBM3`; empty: not said.
+    pub gpu_model: String,
+    /// Driver version; empty: not said.
+    pub driver: String,
+    /// VBIOS version; empty: not said.
+    pub vbios: String,
     /// Network adapters.
     pub nics: Vec<ExpectNic>,
     /// Kernel modules, of those in `triage_core::facts::driver::MODULES`.
@@ -39,11 +39,11 @@ impl Default for Expect {
         Self {
             mounts: Vec::new(),
             services: Vec::new(),
-            governor: None,
-            gpus: None,
-            gpu_model: None,
-            driver: None,
-            vbios: None,
+            governor: String::new(),
+            gpus: 0,
+            gpu_model: String::new(),
+            driver: String::new(),
+            vbios: String::new(),
             nics: Vec::new(),
             modules: Vec::new(),
             learn: true,
@@ -62,11 +62,19 @@ impl Expect {
         for (_, part) in self.on.iter().filter(|(list, _)| named(list)) {
             let part = part.clone();
             let Self { mounts, services, governor, gpus, gpu_model, driver, vbios, nics, modules, .. } = part;
-            all.governor = governor.or(all.governor);
-            all.gpus = gpus.or(all.gpus);
-            all.gpu_model = gpu_model.or(all.gpu_model);
-            all.driver = driver.or(all.driver);
-            all.vbios = vbios.or(all.vbios);
+            for (all, part) in [
+                (&mut all.governor, governor),
+                (&mut all.gpu_model, gpu_model),
+                (&mut all.driver, driver),
+                (&mut all.vbios, vbios),
+            ] {
+                if !part.is_empty() {
+                    *all = part;
+                }
+            }
+            if gpus > 0 {
+                all.gpus = gpus;
+            }
             all.learn &= part.learn;
             all.hugepages.extend(part.hugepages);
             replace(&mut all.mounts, mounts);
@@ -82,6 +90,11 @@ fn replace<T>(all: &mut Vec<T>, part: Vec<T>) {
     if !part.is_empty() {
         *all = part;
     }
+}
+
+/// A text that says something.
+pub(super) fn said(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
 }
 
 /// One network adapter that should be there.

@@ -1,9 +1,9 @@
 //! What a check sees.
 use super::{CheckSettings, CheckState, Expect, ItemState, Setting};
+use crate::baseline::Baseline;
 use crate::facts::NodeFacts;
 use crate::pipeline::{Input, Trigger};
 use crate::reading::NvmlReading;
-use crate::baseline::Baseline;
 use crate::{BootId, JobSpan, NodeName, Payload, Resource, SourceKind, Stamp};
 
 /// The checks' part of a pass's input.

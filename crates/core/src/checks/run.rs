@@ -140,7 +140,10 @@ impl Checked {
         for finding in &findings.bad {
             let key = finding.resource.to_string();
             let item = turned_bad(input, judged.setting, before.get(&key), at);
-            if item.state == ItemState::Bad && !judged.check.listed && self.is_news(input, judged, finding, before.get(&key)) {
+            if item.state == ItemState::Bad
+                && !judged.check.listed
+                && self.is_news(input, judged, finding, before.get(&key))
+            {
                 self.events.push(event(input, judged, finding, at));
             }
             items.insert(key, item);

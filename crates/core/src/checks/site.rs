@@ -1,10 +1,10 @@
 //! The site's own checks: what they answered, judged as our own findings are.
 use super::run::Judged;
 use super::{Check, Checked, Findings, Where};
+use crate::Resource;
 use crate::facts::Area;
 use crate::facts::site::{SiteAnswer, SiteStatus};
 use crate::pipeline::Input;
-use crate::Resource;
 
 /// What holds for each of them unless the site says otherwise: a note, whatever the answer.
 pub const SITE: Check = Check {
@@ -24,7 +24,13 @@ pub(super) fn run(input: &Input<'_>, checked: &mut Checked) {
         if !setting.enabled || !setting.at.contains(&Where::of(input.trigger)) {
             continue;
         }
-        let judged = Judged { name: &name, code: name.clone(), check: &SITE, setting: &setting, cost_us: answer.cost_us };
+        let judged = Judged {
+            name: &name,
+            code: name.clone(),
+            check: &SITE,
+            setting: &setting,
+            cost_us: answer.cost_us,
+        };
         let last = checking.last.iter().find(|state| state.name == name);
         checked.take(input, checking, &judged, &findings(answer), last);
     }

@@ -1,0 +1,36 @@
+//! Checks of network adapters: InfiniBand and RoCE ports, interfaces, their firmware. What nobody ever saw up is not down by
+//! fault: a port counts as wanted when the site, the baseline or an earlier look in this boot says so.
+mod errors;
+mod link;
+mod modules;
+
+pub(super) use errors::{ERRORS, FLAPS};
+pub(super) use link::{FIRMWARE, INTERFACE, PORT, RATE};
+pub(super) use modules::MODULES;
+
+use super::{Check, CheckInput};
+use crate::facts::Area;
+use crate::facts::nic::{NicFacts, RdmaPort};
+use crate::{CauseClass, Resource};
+
+/// What checks of adapters are: noted by the health check.
+const NIC: Check = Check { reads: &[Area::Nic], class: CauseClass::Network, ..Check::HOST };
+
+fn nics<'a>(input: &CheckInput<'a>) -> Option<&'a NicFacts> {
+    input.facts.nic.as_ref()?.said.as_ref()
+}
+
+fn nics_before<'a>(input: &CheckInput<'a>) -> Option<&'a NicFacts> {
+    input.before?.nic.as_ref()?.said.as_ref()
+}
+
+/// The port as a resource. Adapters with one port, which is most of them, are known by their name alone.
+fn resource(port: &RdmaPort) -> Resource {
+    match port.port {
+        1 => Resource::Nic(port.device.clone()),
+        number => Resource::Nic(format!("{}/{number}", port.device)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
