@@ -192,6 +192,6 @@ fn who_began_and_ended_a_drill_is_in_the_audit() {
         .unwrap()
         .to_owned();
     node.run(&["inject", "--end"]).expect(0);
-    let why = node.run(&["why", &id]).expect(0).says("case.acquitted (drill) (slurm-triage by ");
+    let why = node.run(&["why", &id]).expect(0).says("case.acquitted (drill) (");
     assert!(why.out.contains("the drill was ended by"), "{}", why.out);
 }

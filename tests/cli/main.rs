@@ -8,6 +8,7 @@ mod hostile;
 mod inject;
 mod ledgers;
 mod lists;
+mod people;
 mod scan;
 mod status;
 mod support;

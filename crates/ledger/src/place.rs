@@ -14,6 +14,8 @@ use crate::journal::{self, FsKind};
 const FOLDER_MODE: u32 = 0o750;
 /// Ledger and lock: the owner writes, the group may read.
 const FILE_MODE: u32 = 0o640;
+/// The bit by which a folder's group may write it.
+const GROUP_WRITES: u32 = 0o020;
 /// How often a lock that is held is tried again.
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
@@ -82,11 +84,19 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
         .map_err(|error| Error::io(folder, "make the ledger's folder", error))
 }
 
+/// The mode of a file in the ledger's folder. A site that gives a group the right to write the folder means the ledger
+/// as well, and one that is begun anew after damage must not take that right away.
+fn file_mode(path: &Path) -> u32 {
+    let folder = fs::metadata(folder(path)).map_or(0, |meta| meta.permissions().mode());
+    FILE_MODE | (folder & GROUP_WRITES)
+}
+
 /// Makes the empty file, so that its mode is ours whatever the umask; SQLite gives its log files the same mode.
 pub(crate) fn make_file(path: &Path) -> Result<()> {
     let failed = |error| Error::io(path, "begin the ledger", error);
-    let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path).map_err(failed)?;
-    file.set_permissions(Permissions::from_mode(FILE_MODE)).map_err(failed)
+    let mode = file_mode(path);
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(failed)?;
+    file.set_permissions(Permissions::from_mode(mode)).map_err(failed)
 }
 
 /// The filesystem under `path`; unknown when it cannot be asked.
@@ -116,15 +126,17 @@ impl Lock {
     pub(crate) fn make(ledger: &Path) -> Result<Self> {
         let path = beside(ledger, ".lock");
         let failed = |error| Error::io(&path, "open the ledger's lock", error);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(FILE_MODE)
-            .custom_flags(nix::libc::O_NOFOLLOW)
-            .open(&path)
-            .map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).truncate(false).mode(FILE_MODE).custom_flags(nix::libc::O_NOFOLLOW);
+        let file = match options.clone().create_new(true).open(&path) {
+            Ok(file) => {
+                // Past the umask, as the ledger's own mode.
+                file.set_permissions(Permissions::from_mode(file_mode(ledger))).map_err(failed)?;
+                file
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => options.open(&path).map_err(failed)?,
+            Err(error) => return Err(failed(error)),
+        };
         Ok(Self { file, path })
     }
 
