@@ -16,7 +16,7 @@ pub(in super::super) const DRIVER: Check = Check {
     class: CauseClass::System,
     bad_for_s: 60,
     good_for_s: 0,
-    evaluate: evaluate,
+    evaluate,
     ..GPU
 };
 

@@ -11,7 +11,7 @@ pub(in super::super) const MODULES: Check = Check {
     class: CauseClass::System,
     bad_for_s: 60,
     good_for_s: 0,
-    evaluate: evaluate,
+    evaluate,
     ..Check::HOST
 };
 
