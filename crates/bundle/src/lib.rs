@@ -5,6 +5,7 @@
 //! every read is bounded, and what could not be read is told.
 mod decide;
 mod error;
+mod events;
 mod files;
 mod flight;
 mod incident;
@@ -13,9 +14,11 @@ mod output;
 mod report;
 mod states;
 mod tasks;
+mod write;
 
 pub use error::Error;
 pub use report::{Culprit, Discounted, Evidence, Report};
+pub use write::{Content, OutputText, Redactor, WriteError, Written, write};
 
 use std::path::Path;
 
@@ -41,13 +44,15 @@ pub struct Bundle {
 /// When there is no usable `incident.toml`. Anything else that is missing or broken is told in the evidence.
 pub fn read(folder: &Path, catalog: &Catalog) -> Result<Bundle, Error> {
     let incident = incident::read(folder)?;
-    let mut evidence = JobEvidence { run: incident.run.clone(), ..JobEvidence::default() };
+    let blind = incident.blind.clone();
+    let mut evidence = JobEvidence { run: incident.run.clone(), blind, ..JobEvidence::default() };
     for node in &incident.nodes {
         evidence.nodes.push(read_node(folder, &incident, node, catalog));
     }
     evidence.output = output::read(folder, &incident, catalog, &mut evidence.blind);
     evidence.flight = flight::read(folder, &mut evidence.blind);
     evidence.history = states::history(folder, &mut evidence.blind);
+    evidence.history_of = incident.history_of.clone();
     Ok(Bundle { evidence, rules: incident.rules })
 }
 
@@ -61,13 +66,24 @@ fn read_node(
         node: node.name.clone(),
         boot: node.boot,
         addresses: node.addresses.clone(),
+        told_only: node.told_only,
+        beside: node.beside.clone(),
+        blind: node.blind.clone().unwrap_or_default(),
         ..NodeEvidence::default()
     };
     let place = folder.join("nodes").join(node.name.as_str());
-    kernel::read(&place, incident, &mut what, catalog);
-    tasks::read(&place, incident, &mut what);
+    let is_there = |name: &str| node.blind.is_none() || place.join(name).exists();
+    if is_there("kernel.log") {
+        kernel::read(&place, incident, &mut what, catalog);
+    }
+    if is_there("tasks.jsonl") {
+        tasks::read(&place, incident, &mut what);
+    }
+    events::read(&place, &mut what);
     states::gpus(&place, &mut what);
+    states::nvml(&place, &mut what);
     states::nics(&place, &mut what);
+    what.kernel_read = node.kernel_read.unwrap_or(what.kernel_read);
     what
 }
 
@@ -76,10 +92,14 @@ fn read_node(
 /// # Errors
 /// As [`read`].
 pub fn diagnose_with(folder: &Path, catalog: &Catalog, policy: &Policy) -> Result<Report, Error> {
-    let bundle = read(folder, catalog)?;
+    Ok(explain(&read(folder, catalog)?, catalog, policy))
+}
+
+/// Attributes what is known of a run, and says what `policy` would do in act mode.
+pub fn explain(bundle: &Bundle, catalog: &Catalog, policy: &Policy) -> Report {
     let attribution: Attribution = attribute(&bundle.evidence);
-    let decision = decide::decide(&attribution, &bundle, policy);
-    Ok(report::report(attribution, decision))
+    let decision = decide::decide(&attribution, bundle, catalog, policy);
+    report::report(attribution, decision)
 }
 
 /// Reads the bundle in `folder`, attributes it, and says what the policy as shipped would do in act mode.

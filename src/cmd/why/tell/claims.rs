@@ -1,5 +1,5 @@
 //! What is claimed, and what it rests on: verdicts, cases, events.
-use triage_core::{Case, Event, Verdict};
+use triage_core::{Case, Event, Evidence, Grounds, Provenance, Verdict};
 
 use super::{LINE, counted};
 use crate::cmd::cases::state;
@@ -17,6 +17,7 @@ pub(super) fn verdicts(page: &mut Page, story: &Story) {
         for line in &verdict.story {
             page.line(1, render::clip(line, LINE));
         }
+        grounds(page, &verdict.grounds);
     }
     for case in &story.cases_elsewhere {
         page.line(
@@ -24,6 +25,40 @@ pub(super) fn verdicts(page: &mut Page, story: &Story) {
             format_args!("case {case} is another node's: slurm-triage why {case} there tells of it"),
         );
     }
+}
+
+/// What it rests on that is no event of the ledger, what does not count, and what was not seen.
+fn grounds(page: &mut Page, grounds: &Grounds) {
+    let said: Vec<&Evidence> =
+        grounds.told.iter().filter(|told| told.provenance == Provenance::User).collect();
+    if !said.is_empty() {
+        page.line(1, "the job itself said (its word alone is held against no node):");
+    }
+    for told in said {
+        testimony(page, told, "");
+    }
+    if !grounds.discounted.is_empty() {
+        page.line(1, "seen, and not counted:");
+    }
+    for discounted in &grounds.discounted {
+        let times =
+            if discounted.count > 1 { format!(" ({} times)", discounted.count) } else { String::new() };
+        testimony(page, &discounted.evidence, &times);
+        page.line(3, format_args!("because: {}", render::clip(&discounted.why, LINE)));
+    }
+    if !grounds.blind.is_empty() {
+        page.line(1, "not seen:");
+    }
+    for blind in &grounds.blind {
+        page.line(2, render::clip(blind, LINE));
+    }
+}
+
+fn testimony(page: &mut Page, told: &Evidence, times: &str) {
+    let at = told.time.map(|at| format!("{}  ", render::millis(at))).unwrap_or_default();
+    let node = told.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
+    page.line(2, format_args!("{at}{}{node}{times}", told.code));
+    page.line(3, render::clip(&told.text, LINE));
 }
 
 fn blame(verdict: &Verdict) -> String {
