@@ -7,6 +7,7 @@ mod check;
 mod expect;
 mod findings;
 mod gpu;
+mod host;
 mod input;
 mod nic;
 mod run;
@@ -25,6 +26,30 @@ pub use state::{CheckState, CheckWord, Item, ItemState};
 
 /// Every check of ours, by area: host first.
 pub const ALL: &[Check] = &[
+    host::mounts::MISSING,
+    host::mounts::READ_ONLY,
+    host::space::HUNG,
+    host::space::SPACE,
+    host::space::INODES,
+    host::memory::SIZE,
+    host::memory::HUGEPAGES,
+    host::processes::STUCK,
+    host::processes::ZOMBIES,
+    host::leftovers::PROCESSES,
+    host::leftovers::SHM,
+    host::clock::SYNC,
+    host::clock::SOURCE,
+    host::cpus::OFFLINE,
+    host::cpus::GOVERNOR,
+    host::services::CHECK,
+    host::kernel::TAINT,
+    host::kernel::UPTIME,
+    host::tables::TASKS,
+    host::tables::FILES,
+    host::raid::CHECK,
+    host::edac::UNCORRECTED,
+    host::edac::CORRECTED,
+    host::pstore::CHECK,
     gpu::COUNT,
     gpu::DRIVER,
     gpu::DEVICE_FILES,
