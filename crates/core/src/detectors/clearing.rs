@@ -3,13 +3,18 @@
 use super::{CaseBook, Detector};
 use crate::pipeline::Input;
 use crate::reading::{GpuReading, NvmlState};
-use crate::{Case, CaseState, ClearedBy, Event, Observation, Payload, Resource, sweep};
+use crate::{Case, CaseState, ClearedBy, Event, Observation, Payload, Provenance, Resource, Role, sweep};
 
 pub(super) const DETECTOR: Detector = Detector { name: "clearing", detect };
 
 fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
     let open: Vec<Case> = book.open().cloned().collect();
     for case in &open {
+        if let Some(word) = events.iter().find(|event| acknowledges_reset(input, case, event)) {
+            let why = "the driver asks for nothing any more: the reset was acknowledged".to_owned();
+            book.close(&case.id, CaseState::Resolved, word.at, why);
+            continue;
+        }
         if events.iter().any(|event| case.events.contains(&event.id)) {
             continue;
         }
@@ -19,6 +24,25 @@ fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
             book.close(&case.id, CaseState::Resolved, observation.at, why);
         }
     }
+}
+
+/// Xid 154 with the recovery action `None`: the driver takes back that the GPU must be reset. A sweep that still reads the
+/// GPU as sick knows better.
+fn acknowledges_reset(input: &Input<'_>, case: &Case, event: &Event) -> bool {
+    event.code.as_str() == "xid.154"
+        && event.role == Role::Recovery
+        && event.provenance == Provenance::Trusted
+        && event.synthetic == case.synthetic
+        && event.resource == case.resource
+        && event.at > case.last_seen
+        && case.clears == ClearedBy::GpuReset
+        && !input.observations.iter().any(|seen| reads_as_sick(case, seen))
+}
+
+fn reads_as_sick(case: &Case, observation: &Observation) -> bool {
+    let Payload::Nvml(reading) = &observation.payload else { return false };
+    let same = |gpu: &&GpuReading| gpu.pci.is_some() && gpu.pci == case.resource.pci();
+    reading.gpus.iter().filter(same).any(|gpu| !sweep::is_healthy(gpu))
 }
 
 fn proof(input: &Input<'_>, case: &Case, observation: &Observation) -> Option<String> {
