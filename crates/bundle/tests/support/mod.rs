@@ -39,6 +39,7 @@ pub(crate) struct Folder {
     state: String,
     more: String,
     tasks: Vec<Vec<String>>,
+    per_node: u32,
 }
 
 impl Folder {
@@ -56,6 +57,7 @@ impl Folder {
             state: "FAILED".to_owned(),
             more: String::new(),
             tasks: vec![Vec::new(); nodes],
+            per_node: PER_NODE,
         };
         for task in 0..folder.world() {
             folder.record(task, 1.0, "task_start", "");
@@ -68,12 +70,23 @@ impl Folder {
         folder
     }
 
+    /// The same with one task a node, a launcher of the node's ranks: task `n` is on node `n`.
+    pub(crate) fn launchers(nodes: usize) -> Self {
+        let mut folder = Self::new(nodes);
+        folder.per_node = 1;
+        folder.tasks = vec![Vec::new(); nodes];
+        for task in 0..folder.world() {
+            folder.record(task, 1.0, "task_start", "");
+        }
+        folder
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
     pub(crate) fn world(&self) -> u32 {
-        PER_NODE * u32::try_from(self.nodes.len()).unwrap()
+        self.per_node * u32::try_from(self.nodes.len()).unwrap()
     }
 
     pub(crate) fn state(&mut self, state: &str) -> &mut Self {
@@ -88,8 +101,8 @@ impl Folder {
     }
 
     fn record(&mut self, task: u32, second: f64, what: &str, how: &str) {
-        let node = (task / PER_NODE) as usize;
-        let local = task % PER_NODE;
+        let node = (task / self.per_node) as usize;
+        let local = task % self.per_node;
         self.tasks[node].push(format!(
             "{{\"v\":1,\"at\":\"{}\",\"what\":\"{what}\",\"step\":0,\"rank\":{task},\"local\":{local},\"pid\":{},\"gpus\":[\"{}\"]{how}}}",
             at(second),
