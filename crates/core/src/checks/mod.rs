@@ -11,9 +11,16 @@ mod host;
 mod input;
 mod nic;
 mod run;
+#[cfg(test)]
+mod scene;
 mod settings;
 mod site;
 mod state;
+
+use std::collections::BTreeSet;
+
+use crate::facts::Area;
+use crate::pipeline::Trigger;
 
 pub use check::{Check, CheckAction, Threshold};
 pub use expect::{Expect, ExpectMount, ExpectNic};
@@ -21,6 +28,7 @@ pub use findings::{Finding, Findings};
 pub use input::{CheckInput, Checking};
 pub(crate) use run::{Checked, run};
 pub use settings::{CheckSetting, CheckSettings, Setting, Where};
+pub use host::leftovers::users as leftover_users;
 pub use site::SITE;
 pub use state::{CheckState, CheckWord, Item, ItemState};
 
@@ -89,6 +97,19 @@ pub const ALL: &[Check] = &[
 /// The check of this name.
 pub fn find(name: &str) -> Option<&'static Check> {
     ALL.iter().find(|check| check.name == name)
+}
+
+/// The areas that the checks of a pass need.
+pub fn areas(settings: &CheckSettings, trigger: Trigger) -> BTreeSet<Area> {
+    let mut areas: BTreeSet<_> = ALL
+        .iter()
+        .filter(|check| settings.runs(check, trigger))
+        .flat_map(|check| check.reads.iter().copied())
+        .collect();
+    if trigger == Trigger::HealthCheck {
+        areas.insert(Area::Site);
+    }
+    areas
 }
 
 /// The fault class a check shares with other sources, where it does.

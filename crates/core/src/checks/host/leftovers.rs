@@ -1,21 +1,19 @@
 //! What a job left behind: processes that outlived it, and shared memory that nobody will free.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::said;
-use crate::checks::{Check, CheckInput, Findings, Threshold, Where};
-use crate::facts::Area;
+use crate::checks::{Check, CheckInput, CheckState, CheckWord, Findings, Threshold, Where};
+use crate::facts::host::{Leftovers, UserProcess};
+use crate::facts::{Area, NodeFacts};
 use crate::{JobSpan, Resource};
 
 pub(in crate::checks) const PROCESSES: Check = Check {
     name: "leftover_processes",
-    finds: "processes that began during a job and outlived it, of a user with no other job on the node",
+    finds: "processes that began during a job and outlived it by a minute, of a user with no other job on the node",
     reads: &[Area::Leftovers],
     at: &[Where::Epilog, Where::HealthCheck],
-    threshold: Some(Threshold {
-        value: 60.0,
-        unit: "s after the job's end, at least",
-        source: "slurm.conf(5): KillWait is 30 s, and UnkillableStepTimeout 60 s",
-    }),
+    // slurm.conf(5): KillWait is 30 s and UnkillableStepTimeout 60 s.
+    bad_for_s: 60,
     good_for_s: 0,
     evaluate: processes,
     ..Check::HOST
@@ -36,45 +34,54 @@ pub(in crate::checks) const SHM: Check = Check {
     ..Check::HOST
 };
 
-/// Runs of users who have nothing left on the node, by user: the latest each.
-fn ended<'a>(input: &CheckInput<'a>) -> BTreeMap<u32, &'a JobSpan> {
-    let here = input.running().map(|span| span.uid).collect::<Vec<_>>();
-    let gone = input.span.filter(|span| span.end.is_some()).into_iter();
-    let gone = gone.chain(input.spans.iter().filter(|span| span.end.is_some()));
-    let mut latest: BTreeMap<u32, &JobSpan> = BTreeMap::new();
-    for span in gone.filter(|span| span.uid != 0 && !here.contains(&span.uid)) {
-        let known = latest.entry(span.uid).or_insert(span);
-        if known.end < span.end {
-            *known = span;
+/// The latest run of each user who was looked for and has no run on the node; `None` for one whose run ended too long ago
+/// to be loaded, and who left something then.
+fn gone<'a>(input: &CheckInput<'a>, left: &Leftovers) -> BTreeMap<u32, Option<&'a JobSpan>> {
+    let here = |uid: u32| input.running().any(|span| span.uid == uid);
+    let mut gone: BTreeMap<u32, Option<&JobSpan>> =
+        left.uids.iter().filter(|uid| !here(**uid)).map(|uid| (*uid, None)).collect();
+    for span in input.span.iter().copied().chain(input.spans).filter(|span| span.end.is_some()) {
+        if let Some(known) = gone.get_mut(&span.uid)
+            && known.is_none_or(|known| known.end < span.end)
+        {
+            *known = Some(span);
         }
     }
-    latest
+    gone
+}
+
+/// Users whose leftovers are worth looking for: those whose runs have ended, and those who had left something at the last
+/// look. Not those who have a run on the node, and not root.
+pub fn users(
+    span: Option<&JobSpan>,
+    spans: &[JobSpan],
+    before: Option<&NodeFacts>,
+    last: &[CheckState],
+) -> BTreeSet<u32> {
+    let ended = span.into_iter().chain(spans).filter(|span| span.end.is_some()).map(|span| span.uid);
+    let open = last.iter().any(|state| {
+        [PROCESSES.name, SHM.name].contains(&state.name.as_str()) && state.state == CheckWord::Bad
+    });
+    let known = before.filter(|_| open).and_then(|before| said(before.leftovers.as_ref()));
+    let known = known.into_iter().flat_map(|left| left.uids.iter().copied());
+    let here = |uid: &u32| spans.iter().any(|span| span.end.is_none() && span.uid == *uid);
+    ended.chain(known).filter(|uid| *uid != 0 && !here(uid)).collect()
 }
 
 fn processes(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(left) = said(input.facts.leftovers.as_ref()) else { return };
-    for (uid, span) in ended(input) {
-        let Some(end) =
-            span.end.filter(|end| seconds(input.now.micros_since(*end)) >= input.setting.threshold)
-        else {
-            continue;
-        };
+    for (uid, span) in gone(input, left) {
         // A login of the same user that began before or after the job is none of its.
-        let began_in = |started: i64| started >= span.run.start.micros() && started <= end.micros();
-        let own =
-            left.processes.iter().filter(|p| p.uid == uid && began_in(p.started_us) && !is_session(&p.comm));
-        let own: Vec<_> = own.collect();
+        let is_left = |process: &&UserProcess| match span {
+            Some(JobSpan { run, end: Some(end), .. }) => {
+                (run.start.micros()..=end.micros()).contains(&process.started_us) && !is_session(&process.comm)
+            }
+            _ => input.was_bad(&Resource::Process(process.pid)),
+        };
+        let own: Vec<_> = left.processes.iter().filter(|p| p.uid == uid).filter(is_left).collect();
         if let Some(first) = own.first() {
-            let text = format!(
-                "{} {} of {} outlived job {}: {} (pid {}){}",
-                own.len(),
-                if own.len() == 1 { "process" } else { "processes" },
-                user(span),
-                span.run.job,
-                first.comm,
-                first.pid,
-                if own.len() > 1 { " and others" } else { "" }
-            );
+            let others = if own.len() > 1 { format!(" and {} more", own.len() - 1) } else { String::new() };
+            let text = format!("{} (pid {}){others} of {} outlived {}", first.comm, first.pid, user(uid, span), job(span));
             findings.likely(Resource::Process(first.pid), text);
         }
     }
@@ -82,20 +89,15 @@ fn processes(input: &CheckInput<'_>, findings: &mut Findings) {
 
 fn shm(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(left) = said(input.facts.leftovers.as_ref()) else { return };
-    for (uid, span) in ended(input) {
-        let own =
-            left.shm.iter().filter(|file| file.uid == uid && file.written_us >= span.run.start.micros());
-        let (count, bytes, first) = own.fold((0_u64, 0_u64, ""), |(count, bytes, first), file| {
-            (count + 1, bytes.saturating_add(file.bytes), if first.is_empty() { &file.name } else { first })
-        });
-        let mib = bytes / (1024 * 1024);
+    for (uid, span) in gone(input, left) {
+        let since = span.map_or(i64::MIN, |span| span.run.start.micros());
+        let own: Vec<_> = left.shm.iter().filter(|file| file.uid == uid && file.written_us >= since).collect();
+        let mib = own.iter().map(|file| file.bytes).fold(0, u64::saturating_add) / (1024 * 1024);
         #[expect(clippy::cast_precision_loss, reason = "MiB against a limit")]
-        if mib as f64 >= input.setting.threshold {
-            let text = format!(
-                "{mib} MiB in {count} files of /dev/shm left by {} (job {}): {first}",
-                user(span),
-                span.run.job
-            );
+        let much = mib as f64 >= input.setting.threshold;
+        if let (true, Some(first)) = (much, own.first()) {
+            let (who, job) = (user(uid, span), job(span));
+            let text = format!("{mib} MiB in {} files of /dev/shm left by {who} from {job}: {}", own.len(), first.name);
             findings.likely(Resource::Fs("/dev/shm".to_owned()), text);
         }
     }
@@ -109,11 +111,10 @@ fn is_session(comm: &str) -> bool {
     )
 }
 
-fn user(span: &JobSpan) -> String {
-    if span.user.is_empty() { format!("uid {}", span.uid) } else { format!("user {}", span.user) }
+fn user(uid: u32, span: Option<&JobSpan>) -> String {
+    span.map(|span| &span.user).filter(|user| !user.is_empty()).map_or_else(|| format!("uid {uid}"), |user| format!("user {user}"))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "exact below 285 years")]
-fn seconds(micros: i64) -> f64 {
-    micros as f64 / 1e6
+fn job(span: Option<&JobSpan>) -> String {
+    span.map_or_else(|| "an earlier job".to_owned(), |span| format!("job {}", span.run.job))
 }
