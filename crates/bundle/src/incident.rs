@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use triage_core::attribute::RunFacts;
-use triage_core::{ExitStatus, NodeName, Stamp};
+use triage_core::{ExitStatus, NodeName, Resource, Stamp};
 
 use crate::{Error, files};
 
@@ -20,6 +20,18 @@ struct File {
     job: Job,
     #[serde(default)]
     nodes: BTreeMap<String, FileNode>,
+    #[serde(default)]
+    blind: Vec<String>,
+    #[serde(default)]
+    output: Vec<FileOutput>,
+}
+
+/// A file out of which something was left.
+#[derive(Deserialize)]
+struct FileOutput {
+    file: String,
+    #[serde(default)]
+    gaps: Vec<u64>,
 }
 
 #[derive(Deserialize)]
@@ -37,6 +49,7 @@ struct Job {
     #[serde(default)]
     restart_count: u32,
     ranks_per_node: Option<u32>,
+    history_of: Option<NodeName>,
 }
 
 #[derive(Deserialize, Default)]
@@ -44,6 +57,12 @@ struct FileNode {
     boot: Option<Stamp>,
     #[serde(default)]
     addresses: Vec<String>,
+    kernel_read: Option<bool>,
+    #[serde(default)]
+    told_only: bool,
+    #[serde(default)]
+    beside: Vec<Resource>,
+    blind: Option<Vec<String>>,
 }
 
 /// The run and its nodes.
@@ -52,6 +71,12 @@ pub(crate) struct Incident {
     pub(crate) run: RunFacts,
     pub(crate) rules: JobRules,
     pub(crate) nodes: Vec<Node>,
+    /// What whoever wrote the bundle could not see of the job.
+    pub(crate) blind: Vec<String>,
+    /// Whose ledger the history is from.
+    pub(crate) history_of: Option<NodeName>,
+    /// Where something was left out of a file of the job's output.
+    pub(crate) gaps: BTreeMap<String, Vec<u64>>,
 }
 
 /// What Slurm and the job allow to be done with the job.
@@ -67,7 +92,18 @@ pub(crate) struct Node {
     pub(crate) name: NodeName,
     pub(crate) boot: Option<Stamp>,
     pub(crate) addresses: Vec<String>,
+    /// Whether its kernel log was read, by the word of whoever wrote the bundle.
+    pub(crate) kernel_read: Option<bool>,
+    /// Only what it told of itself is known.
+    pub(crate) told_only: bool,
+    /// GPUs that the run did not have.
+    pub(crate) beside: Vec<Resource>,
+    /// What whoever wrote the bundle could not see of it; where that is said, a file that is missing is no news.
+    pub(crate) blind: Option<Vec<String>>,
 }
+
+/// Most of each of these lists that is read.
+const MOST: usize = 1024;
 
 /// Reads `incident.toml`. Keys of later versions are passed over.
 pub(crate) fn read(folder: &Path) -> Result<Incident, Error> {
@@ -103,7 +139,8 @@ fn check(file: &File) -> Result<(), String> {
 }
 
 fn incident(file: File) -> Incident {
-    let File { job, mut nodes, .. } = file;
+    let File { job, mut nodes, mut blind, output, .. } = file;
+    blind.truncate(MOST);
     let run = RunFacts {
         job: job.id,
         user: job.user,
@@ -119,10 +156,19 @@ fn incident(file: File) -> Incident {
         .into_iter()
         .map(|name| {
             let known = nodes.remove(name.as_str()).unwrap_or_default();
-            Node { name, boot: known.boot, addresses: known.addresses }
+            Node {
+                name,
+                boot: known.boot,
+                addresses: known.addresses,
+                kernel_read: known.kernel_read,
+                told_only: known.told_only,
+                beside: known.beside.into_iter().take(MOST).collect(),
+                blind: known.blind.map(|blind| blind.into_iter().take(MOST).collect()),
+            }
         })
         .collect();
-    Incident { run, rules: JobRules { requeue: job.requeue }, nodes }
+    let gaps = output.into_iter().map(|output| (output.file, output.gaps)).collect();
+    Incident { run, rules: JobRules { requeue: job.requeue }, nodes, blind, history_of: job.history_of, gaps }
 }
 
 /// `1:0`: exit code and signal, as sacct writes it. A code above 128 is a shell's word for a signal and stays a code.

@@ -21,6 +21,14 @@ pub(crate) fn gpus(place: &Path, node: &mut NodeEvidence) {
     }
 }
 
+/// `nvml.json`, optional: the state of the library and its versions, where `gpus.json` tells of the GPUs.
+pub(crate) fn nvml(place: &Path, node: &mut NodeEvidence) {
+    if let Some(about) = json::<NvmlReading>(place, "nvml.json", node) {
+        let gpus = node.nvml.take().map(|reading| reading.gpus).unwrap_or_default();
+        node.nvml = Some(NvmlReading { gpus, ..about });
+    }
+}
+
 /// Bundles of other tools use the short words for what the driver asks for.
 fn in_nvmls_words(gpu: &mut GpuReading) {
     let word = match gpu.recovery_action.as_deref() {
