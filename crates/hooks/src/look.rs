@@ -23,6 +23,8 @@ pub struct Look {
     pub sources: Vec<SourceReport>,
     /// The sweep over NVML.
     pub reading: Option<Reading>,
+    /// What the state checks look at.
+    pub checks: Option<crate::checks::Looked>,
     /// A bound stopped a reader before the end of its source.
     pub more: bool,
     /// The kernel's log was read to its end.

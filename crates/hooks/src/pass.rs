@@ -15,6 +15,8 @@ use triage_core::{Action, Intent, JobSpan, NodeRecord, Stamp};
 use triage_ledger::{Batch, Ledger, Load, Loaded, NewIntent, Recorded};
 
 use crate::ask;
+use crate::baseline;
+use crate::checks;
 use crate::ctx::Ctx;
 use crate::look::Look;
 use crate::policy_file;
@@ -75,10 +77,11 @@ pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Out
         let look = looked.get_or_insert_with(|| {
             let mut look = look(ctx, &loaded);
             look.history = history(ledger, trigger, span.as_ref());
+            look.checks = checks::look(ctx, ledger, (trigger, span.as_ref()), &loaded, &look);
             look
         });
         let (output, seen) = decide(ctx, ledger, (trigger, span.clone()), &loaded, look);
-        match record(ctx, ledger, span.as_ref(), &loaded, look, (&output, seen.as_ref()))? {
+        match record(ctx, ledger, (trigger, span.as_ref()), &loaded, look, (&output, seen.as_ref()))? {
             Recorded::Committed { .. } => {
                 ctx.notes.clear();
                 return Ok(output);
@@ -124,7 +127,7 @@ fn decide(
         memory: Asked::NotAsked,
         fleet: Asked::NotAsked,
         node_record: Asked::NotAsked,
-        checks: None,
+        checks: look.checks.as_ref().map(|looked| checks::checking(ctx, looked, loaded)),
     };
     let mut output = step(&input);
     for _ in 0..QUESTIONS {
@@ -184,7 +187,7 @@ fn answer(ctx: &Ctx<'_>, ledger: &Ledger, input: &mut Input<'_>, need: Need) {
 fn record(
     ctx: &Ctx<'_>,
     ledger: &mut Ledger,
-    span: Option<&JobSpan>,
+    (trigger, span): (Trigger, Option<&JobSpan>),
     loaded: &Loaded,
     look: &Look,
     (output, seen): (&Output, Option<&NodeRecord>),
@@ -204,7 +207,9 @@ fn record(
         })
         .collect();
     let spans: &[JobSpan] = span.map_or(&[], std::slice::from_ref);
+    let learned = baseline::learned(trigger, loaded, look, output);
     let batch = Batch {
+        baseline: learned.as_ref(),
         based_on: Some(loaded.generation),
         observations: &look.observations,
         events: &output.events,
@@ -218,6 +223,8 @@ fn record(
         cursors: &look.cursors,
         sources: &look.sources,
         reading: look.reading.as_ref(),
+        checks: &output.checks,
+        facts: look.checks.as_ref().filter(|_| trigger == Trigger::HealthCheck).map(|looked| &looked.facts),
         node_record: seen,
         policy: Some(&policy),
         audit: &ctx.notes,

@@ -25,10 +25,10 @@ use crate::pipeline::Trigger;
 pub use check::{Check, CheckAction, Threshold};
 pub use expect::{Expect, ExpectMount, ExpectNic};
 pub use findings::{Finding, Findings};
+pub use host::leftovers::users as leftover_users;
 pub use input::{CheckInput, Checking};
 pub(crate) use run::{Checked, run};
 pub use settings::{CheckSetting, CheckSettings, Setting, Where};
-pub use host::leftovers::users as leftover_users;
 pub use site::SITE;
 pub use state::{CheckState, CheckWord, Item, ItemState};
 

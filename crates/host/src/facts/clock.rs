@@ -8,7 +8,7 @@ use crate::proc::Root;
 const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
 
 /// Reads the kernel's clock, and its source below `root`.
-pub fn read(root: &Root) -> Sheet<Clock> {
+pub(super) fn read(root: &Root) -> Sheet<Clock> {
     let folder = root.at(FOLDER);
     let mut clock = Clock {
         source: attr::text(&folder.join("current_clocksource")),

@@ -11,7 +11,7 @@ const FOLDER: &str = "/sys/devices/system/cpu";
 const MAX_CPU: u32 = 8192;
 
 /// Reads what there is below `root`.
-pub fn read(root: &Root) -> Sheet<Cpus> {
+pub(super) fn read(root: &Root) -> Sheet<Cpus> {
     let folder = root.at(FOLDER);
     let list = |name: &str| attr::text(&folder.join(name)).and_then(|text| cpu_list(&text));
     let (Some(present), Some(online)) = (list("present"), list("online")) else {

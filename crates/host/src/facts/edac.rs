@@ -11,7 +11,7 @@ const FOLDER: &str = "/sys/devices/system/edac/mc";
 
 /// Reads what there is below `root`: by DIMM where the driver tells them apart, else by controller. Without a driver
 /// for the controller there is nothing.
-pub fn read(root: &Root) -> Sheet<Edac> {
+pub(super) fn read(root: &Root) -> Sheet<Edac> {
     let folder = root.at(FOLDER);
     let mut edac = Edac::default();
     for controller in attr::names(&folder).unwrap_or_default() {

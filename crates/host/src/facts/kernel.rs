@@ -8,7 +8,7 @@ use super::attr;
 use crate::proc::Root;
 
 /// Reads what there is below `root`. The files are there on every Linux: one that is not is blindness.
-pub fn read(root: &Root) -> Sheet<Kernel> {
+pub(super) fn read(root: &Root) -> Sheet<Kernel> {
     let mut blind = Vec::new();
     let mut text = |path: &str| {
         let value = attr::text(&root.at(Path::new(path)));

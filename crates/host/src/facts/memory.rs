@@ -11,7 +11,7 @@ const MAX_TEXT: u64 = 64 * 1024;
 const HUGEPAGES: &str = "/sys/kernel/mm/hugepages";
 
 /// Reads what there is below `root`.
-pub fn read(root: &Root) -> Sheet<Memory> {
+pub(super) fn read(root: &Root) -> Sheet<Memory> {
     let text = match attr::long_text(&root.at("/proc/meminfo"), MAX_TEXT) {
         Ok(text) => text,
         Err(error) => return Sheet::blind(format!("/proc/meminfo: {error}")),

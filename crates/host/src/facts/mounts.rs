@@ -39,7 +39,7 @@ const PSEUDO: &[&str] = &[
 ];
 
 /// Reads what there is below `root`.
-pub fn read(root: &Root) -> Sheet<Mounts> {
+pub(super) fn read(root: &Root) -> Sheet<Mounts> {
     let mounted = match attr::long_text(&root.at("/proc/self/mountinfo"), MAX_TABLE) {
         Ok(text) => mountinfo(&text),
         Err(error) => return Sheet::blind(format!("/proc/self/mountinfo: {error}")),

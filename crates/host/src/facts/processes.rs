@@ -26,7 +26,7 @@ struct Stat {
 }
 
 /// Reads every process below `root`.
-pub fn read(root: &Root) -> Sheet<Processes> {
+pub(super) fn read(root: &Root) -> Sheet<Processes> {
     let pids = match pids(root) {
         Ok(pids) => pids,
         Err(error) => return Sheet::blind(format!("/proc: {error}")),
@@ -64,7 +64,7 @@ pub fn read(root: &Root) -> Sheet<Processes> {
 }
 
 /// What these users have on the node: processes, and files in shared memory.
-pub fn leftovers(root: &Root, uids: &BTreeSet<u32>) -> Sheet<Leftovers> {
+pub(super) fn leftovers(root: &Root, uids: &BTreeSet<u32>) -> Sheet<Leftovers> {
     let mut left = Leftovers { uids: uids.iter().copied().collect(), ..Leftovers::default() };
     if uids.is_empty() {
         return Sheet::read(left);

@@ -21,7 +21,7 @@ const MAX_RECORDS: usize = 16;
 const MAX_NAMES: usize = 1024;
 
 /// Reads what there is below `root`.
-pub fn read(root: &Root) -> Sheet<Pstore> {
+pub(super) fn read(root: &Root) -> Sheet<Pstore> {
     let booted = root.boot_time().ok().and_then(|at| u64::try_from(at.micros()).ok());
     let since = booted.map(|at| (UNIX_EPOCH + Duration::from_micros(at)) - BEFORE_BOOT);
     let mut records = Vec::new();

@@ -11,7 +11,7 @@ const MAX_TEXT: u64 = 256 * 1024;
 const MAX_ARRAYS: usize = 128;
 
 /// Reads what there is below `root`. A kernel without the driver has no such file.
-pub fn read(root: &Root) -> Sheet<Raid> {
+pub(super) fn read(root: &Root) -> Sheet<Raid> {
     match attr::long_text(&root.at("/proc/mdstat"), MAX_TEXT) {
         Ok(text) => Sheet::read(Raid { arrays: mdstat(&text) }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Sheet::read(Raid::default()),

@@ -34,7 +34,7 @@ const WANTS: &[&str] = &[
 const SLICES: &[&str] = &["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
 
 /// Reads what there is below `root`, of the watched units and of those named in `[expect]`.
-pub fn read(root: &Root, expected: &[String]) -> Sheet<Services> {
+pub(super) fn read(root: &Root, expected: &[String]) -> Sheet<Services> {
     let mut services = Services { systemd: root.at("/run/systemd/system").is_dir(), ..Services::default() };
     let names: BTreeSet<&str> =
         WATCHED.iter().map(|(unit, _)| *unit).chain(expected.iter().map(String::as_str)).collect();

@@ -13,7 +13,7 @@ const PLACES: &[&str] =
     &["/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf"];
 
 /// Reads the node's line below `root`; `told`: the file, where the configuration or slurmd names one.
-pub fn read(root: &Root, told: Option<&Path>, node: &NodeName) -> Sheet<SlurmNode> {
+pub(super) fn read(root: &Root, told: Option<&Path>, node: &NodeName) -> Sheet<SlurmNode> {
     let places: Vec<PathBuf> =
         told.map_or_else(|| PLACES.iter().map(PathBuf::from).collect(), |told| vec![told.to_owned()]);
     for path in &places {

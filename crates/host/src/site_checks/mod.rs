@@ -36,8 +36,8 @@ pub struct SiteChecks<'a> {
     pub folder: PathBuf,
     /// The node, which they are told as `SLURMD_NODENAME`.
     pub node: &'a NodeName,
-    /// Names that are switched off.
-    pub off: &'a dyn Fn(&str) -> bool,
+    /// Whether the check of this name is to be run.
+    pub enabled: Box<dyn Fn(&str) -> bool + 'a>,
     /// How long one may take.
     pub each: Duration,
     /// How long all of them may take.
@@ -52,7 +52,8 @@ impl SiteChecks<'_> {
             Err(why) => return Sheet::blind(why),
         };
         let end = Deadline::after(self.clock, self.total);
-        let answers = names.iter().filter(|name| !(self.off)(name)).map(|name| self.one(name, end)).collect();
+        let answers =
+            names.iter().filter(|name| (self.enabled)(name)).map(|name| self.one(name, end)).collect();
         Sheet::read(SiteFacts { answers })
     }
 

@@ -28,7 +28,7 @@ impl Folder {
             clock: &SystemClock,
             folder: self.0.path().to_owned(),
             node: &node,
-            off: &|name| name == "off",
+            enabled: Box::new(|name| name != "off"),
             each: Duration::from_millis(each_ms),
             total: Duration::from_millis(total_ms),
         }
@@ -101,7 +101,7 @@ fn no_folder_is_no_blindness_and_a_file_in_its_place_is() {
             clock: &SystemClock,
             folder: path,
             node: &node,
-            off: &|_| false,
+            enabled: Box::new(|_| true),
             each,
             total,
         }

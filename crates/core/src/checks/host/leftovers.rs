@@ -74,14 +74,21 @@ fn processes(input: &CheckInput<'_>, findings: &mut Findings) {
         // A login of the same user that began before or after the job is none of its.
         let is_left = |process: &&UserProcess| match span {
             Some(JobSpan { run, end: Some(end), .. }) => {
-                (run.start.micros()..=end.micros()).contains(&process.started_us) && !is_session(&process.comm)
+                (run.start.micros()..=end.micros()).contains(&process.started_us)
+                    && !is_session(&process.comm)
             }
             _ => input.was_bad(&Resource::Process(process.pid)),
         };
         let own: Vec<_> = left.processes.iter().filter(|p| p.uid == uid).filter(is_left).collect();
         if let Some(first) = own.first() {
             let others = if own.len() > 1 { format!(" and {} more", own.len() - 1) } else { String::new() };
-            let text = format!("{} (pid {}){others} of {} outlived {}", first.comm, first.pid, user(uid, span), job(span));
+            let text = format!(
+                "{} (pid {}){others} of {} outlived {}",
+                first.comm,
+                first.pid,
+                user(uid, span),
+                job(span)
+            );
             findings.likely(Resource::Process(first.pid), text);
         }
     }
@@ -91,13 +98,18 @@ fn shm(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(left) = said(input.facts.leftovers.as_ref()) else { return };
     for (uid, span) in gone(input, left) {
         let since = span.map_or(i64::MIN, |span| span.run.start.micros());
-        let own: Vec<_> = left.shm.iter().filter(|file| file.uid == uid && file.written_us >= since).collect();
+        let own: Vec<_> =
+            left.shm.iter().filter(|file| file.uid == uid && file.written_us >= since).collect();
         let mib = own.iter().map(|file| file.bytes).fold(0, u64::saturating_add) / (1024 * 1024);
         #[expect(clippy::cast_precision_loss, reason = "MiB against a limit")]
         let much = mib as f64 >= input.setting.threshold;
         if let (true, Some(first)) = (much, own.first()) {
             let (who, job) = (user(uid, span), job(span));
-            let text = format!("{mib} MiB in {} files of /dev/shm left by {who} from {job}: {}", own.len(), first.name);
+            let text = format!(
+                "{mib} MiB in {} files of /dev/shm left by {who} from {job}: {}",
+                own.len(),
+                first.name
+            );
             findings.likely(Resource::Fs("/dev/shm".to_owned()), text);
         }
     }
@@ -112,7 +124,9 @@ fn is_session(comm: &str) -> bool {
 }
 
 fn user(uid: u32, span: Option<&JobSpan>) -> String {
-    span.map(|span| &span.user).filter(|user| !user.is_empty()).map_or_else(|| format!("uid {uid}"), |user| format!("user {user}"))
+    span.map(|span| &span.user)
+        .filter(|user| !user.is_empty())
+        .map_or_else(|| format!("uid {uid}"), |user| format!("user {user}"))
 }
 
 fn job(span: Option<&JobSpan>) -> String {
