@@ -5,8 +5,10 @@ use clap::{Args, Parser, Subcommand, value_parser};
 use triage_core::{PciAddress, Stamp};
 use triage_ledger::JobFilter;
 
+use crate::cmd::bundle::BundleArgs;
 use crate::cmd::diagnose::DiagnoseArgs;
 use crate::cmd::doctor::Part;
+use crate::cmd::policy::PolicyArgs;
 use crate::cmd::people::parse_reason;
 use crate::render::{When, parse_span, parse_when};
 
@@ -112,6 +114,13 @@ pub(crate) enum Command {
                             slurm-triage release n12 --reason 'burn-in is over'"
     )]
     Release(ReleaseArgs),
+    /// What was seen, what was done or would have been, and how that compares with what then happened.
+    #[command(
+        after_help = "docs/operators.md defines right, wrong and open, and the hours. Exit status 1: a ledger could not be \
+                            read.\n\nExamples:\n  slurm-triage report --since 30d\n  slurm-triage report --html \
+                            /srv/ledgers/*.db > report.html\n  slurm-triage report --json /srv/ledgers | jq .rules"
+    )]
+    Report(ReportArgs),
     /// Who did what, when and why: every change of a case, decision, action and word of a person.
     #[command(
         after_help = "Nothing on it can be changed or removed before retention's time.\n\nExamples:\n  slurm-triage trail \
@@ -141,12 +150,24 @@ pub(crate) enum Command {
                             slurm-4711.out"
     )]
     Scan(ScanArgs),
-    /// Tell why the job of an incident bundle ended, and whose fault it was. Needs neither Slurm nor ledger.
+    /// What the policy says, whether it can be used, what it would make of a fault or of the past.
+    Policy(PolicyArgs),
+    /// Tell why a job ended, and whose fault it was: of an incident bundle, anywhere, or of a job of this node.
     #[command(
-        after_help = "Examples:\n  slurm-triage diagnose incidents/0042\n  slurm-triage diagnose --json \
-                            incidents/0042"
+        after_help = "What is there as a folder is a bundle, and needs neither Slurm nor ledger. Of a job, this node's \
+                            ledger, Slurm's record and the job's output are read, the latter with the rights of the job's \
+                            owner.\n\nExamples:\n  slurm-triage diagnose incidents/0042\n  slurm-triage diagnose \
+                            4711\n  slurm-triage diagnose 4700_3 --json\n  slurm-triage diagnose 4711 --output \
+                            /home/ann/slurm-4711.out"
     )]
     Diagnose(DiagnoseArgs),
+    /// Put all that this node knows of a job into a folder, to hand to a vendor or a colleague.
+    #[command(
+        after_help = "The folder is an incident bundle, as diagnose reads it; only its owner may enter it. Nothing is ever \
+                            written over.\n\nExamples:\n  slurm-triage bundle 4711\n  slurm-triage bundle 4711 --redact -o \
+                            /tmp/case && tar -C /tmp -czf case.tar.gz case"
+    )]
+    Bundle(BundleArgs),
 }
 
 /// A person's word about a case.
@@ -185,6 +206,29 @@ pub(crate) struct ReleaseArgs {
     /// Why.
     #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
     pub(crate) reason: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Only what was decided since then: 30m, 2h, 7d, or 2026-03-01T10:00:00Z.
+    #[arg(long, value_name = "WHEN", value_parser = parse_when, default_value = "7d")]
+    pub(crate) since: When,
+
+    /// One HTML file instead of text.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) html: bool,
+
+    /// Days of work without a fault after which a drain is held to have been wrong.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u32).range(1..=365))]
+    pub(crate) clean_days: u32,
+
+    /// Precision in percent that a rule has to prove, with 95 % certainty, before it is called ready to act.
+    #[arg(long, value_name = "PERCENT", default_value_t = 80, value_parser = value_parser!(u32).range(1..=99))]
+    pub(crate) bar: u32,
+
+    /// Ledgers to read: files, or folders with *.db files in them [default: this node's own].
+    #[arg(value_name = "LEDGER")]
+    pub(crate) ledgers: Vec<PathBuf>,
 }
 
 /// How the trail is narrowed.

@@ -1,6 +1,7 @@
 //! The operator's command `slurm-triage`: what a node's ledger holds, told to a person or a program.
 mod advice;
 mod args;
+mod books;
 mod cmd;
 mod exit;
 mod person;
@@ -28,11 +29,14 @@ fn main() -> ExitCode {
         Command::Doctor(args) => cmd::doctor::run(&common, args),
         Command::Inject(args) => cmd::inject::run(&common, args),
         Command::Scan(args) => cmd::scan::run(&common, args),
+        Command::Report(args) => cmd::report::run(&common, args),
         Command::Ack(args) => cmd::people::ack(&common, args),
         Command::Acquit(args) => cmd::people::acquit(&common, args),
         Command::Hold(args) => cmd::people::hold(&common, args),
         Command::Release(args) => cmd::people::release(&common, args),
         Command::Trail(args) => cmd::trail::run(&common, args),
+        Command::Policy(args) => cmd::policy::run(&common, args),
         Command::Diagnose(args) => cmd::diagnose::run(&common, args),
+        Command::Bundle(args) => cmd::bundle::run(&common, args),
     })
 }

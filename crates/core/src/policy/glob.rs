@@ -12,6 +12,11 @@ impl Glob {
         Self(pattern.into())
     }
 
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Whether the whole of `text` matches. Linear in pattern times text, no recursion.
     pub fn matches(&self, text: &str) -> bool {
         let (pattern, text) = (self.0.as_bytes(), text.as_bytes());

@@ -11,7 +11,9 @@ use crate::error::Result;
 use crate::intents::IntentRow;
 use crate::load;
 use crate::open::Ledger;
-use crate::rows::{self, audit, case, check, counter, decision, event, intent, reading, sighting, span, verdict};
+use crate::rows::{
+    self, audit, case, check, counter, decision, event, intent, reading, sighting, span, verdict,
+};
 
 impl Ledger {
     /// Events, by their own time. For a job: those on its nodes while it ran there, and the evidence of its cases.
@@ -51,26 +53,15 @@ impl Ledger {
     /// # Errors
     /// See [`Ledger::events`].
     pub fn cases(&self, filter: &Filter) -> Result<Vec<Case>> {
-        let mut conditions = Conditions::default();
-        conditions.time(filter, "c.opened_at", "c.last_seen");
-        conditions.code(filter, "c.code");
-        conditions.class(filter, "c.class");
-        conditions.synthetic(filter, "c.synthetic");
-        conditions.runs(filter, "c.run IN ({runs})");
-        if let Some(node) = &filter.node {
-            conditions.add("c.node = ?", [word(node.as_str())]);
-        }
-        if let Some(case) = &filter.case {
-            conditions.add("c.id = ?", [word(case.as_str())]);
-        }
-        if filter.open_only {
-            conditions.add("c.state IN ('open', 'acted')", []);
-        }
-        let query = Query { columns: case::COLUMNS, from: case::FROM, order: "c.last_seen DESC, c.id DESC" };
-        self.read(|conn| {
-            let cases = query.run(conn, &conditions, filter, case::read)?;
-            case::with_evidence(conn, cases)
-        })
+        self.read(|conn| case::with_evidence(conn, bare_cases(conn, filter)?))
+    }
+
+    /// Cases without the ids of their evidence, for questions over years.
+    ///
+    /// # Errors
+    /// See [`Ledger::events`].
+    pub fn cases_without_evidence(&self, filter: &Filter) -> Result<Vec<Case>> {
+        self.read(|conn| bare_cases(conn, filter))
     }
 
     /// Runs that were on the node, by their start.
@@ -282,6 +273,26 @@ impl Ledger {
         let query = Query { columns: reading::COLUMNS, from: "readings g", order: "g.id DESC" };
         self.read(|conn| query.run(conn, &Conditions::default(), &filter, reading::read))
     }
+}
+
+fn bare_cases(conn: &Connection, filter: &Filter) -> Result<Vec<Case>> {
+    let mut conditions = Conditions::default();
+    conditions.time(filter, "c.opened_at", "c.last_seen");
+    conditions.code(filter, "c.code");
+    conditions.class(filter, "c.class");
+    conditions.synthetic(filter, "c.synthetic");
+    conditions.runs(filter, "c.run IN ({runs})");
+    if let Some(node) = &filter.node {
+        conditions.add("c.node = ?", [word(node.as_str())]);
+    }
+    if let Some(case) = &filter.case {
+        conditions.add("c.id = ?", [word(case.as_str())]);
+    }
+    if filter.open_only {
+        conditions.add("c.state IN ('open', 'acted')", []);
+    }
+    let query = Query { columns: case::COLUMNS, from: case::FROM, order: "c.last_seen DESC, c.id DESC" };
+    query.run(conn, &conditions, filter, case::read)
 }
 
 /// One list's statement.

@@ -1,0 +1,111 @@
+//! `slurm-triage policy check`: can it be used, and does everything in it have an effect.
+use std::path::Path;
+
+use serde::Serialize;
+use triage_core::catalog::Catalog;
+use triage_core::policy::{Policy, Rule};
+use triage_core::{CauseClass, Intent, Mode, NodeName, Provenance, Stamp};
+use triage_hooks::policy_file;
+
+use crate::args::Common;
+use crate::exit::{self, CmdResult};
+use crate::render::{self, Page};
+use crate::site::Site;
+use crate::view;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    v: u32,
+    node: &'a NodeName,
+    at: Stamp,
+    path: &'a Path,
+    usable: bool,
+    error: Option<String>,
+    rules: usize,
+    warnings: Vec<String>,
+}
+
+pub(super) fn run(common: &Common, file: Option<&Path>) -> CmdResult {
+    let site = Site::find(common)?;
+    let path = file.unwrap_or(&site.config.paths.policy);
+    let read = match file {
+        Some(file) => policy_file::read_any(file),
+        None => policy_file::load(path),
+    };
+    let (policy, error) = match read {
+        Ok(policy) => (Some(policy), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let warnings = policy.as_ref().map(|policy| warnings(policy, &site.catalog().0)).unwrap_or_default();
+    let well = error.is_none() && warnings.is_empty();
+    if common.json {
+        let rules = policy.as_ref().map_or(0, |policy| policy.rules.len());
+        let (v, node, at) = (view::VERSION, &site.node, site.now);
+        render::json(&Document { v, node, at, path, usable: error.is_none(), error, rules, warnings })?;
+    } else {
+        let mut page = Page::default();
+        if let Some(error) = &error {
+            page.line(0, error);
+        }
+        for warning in &warnings {
+            page.line(0, format_args!("{}: {warning}", path.display()));
+        }
+        if let Some(policy) = policy.filter(|_| well) {
+            page.line(0, format_args!("{}: {} rules, nothing to complain about", path.display(), policy.rules.len()));
+        }
+        render::print(page.text())?;
+    }
+    Ok(if well { exit::OK } else { exit::FINDINGS })
+}
+
+/// What is in the file and never has an effect, one line each.
+fn warnings(policy: &Policy, catalog: &Catalog) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let codes: Vec<String> = catalog.entries().iter().map(|entry| entry.code.to_string()).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (index, rule) in policy.rules.iter().enumerate() {
+        let name = &rule.name;
+        if names.contains(&name.as_str()) {
+            warnings.push(format!("two rules are called \"{name}\": decisions are told by the name, so give one another"));
+        }
+        names.push(name);
+        if let Some(earlier) = policy.rules.iter().take(index).find(|earlier| earlier.matches_everything()) {
+            warnings.push(format!(
+                "rule \"{name}\" is never reached: \"{}\" before it matches everything; move it up",
+                earlier.name
+            ));
+        }
+        warnings.extend(of_rule(policy, rule, &codes).into_iter().map(|what| format!("rule \"{name}\": {what}")));
+    }
+    if !policy.rules.iter().any(Rule::matches_everything) {
+        warnings.push("no rule matches what the others leave: it is noted; say so with a last rule of your own".to_owned());
+    }
+    warnings
+}
+
+fn of_rule(policy: &Policy, rule: &Rule, codes: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for pattern in &rule.code {
+        if !codes.iter().any(|code| pattern.matches(code)) {
+            warnings.push(format!("no code of the catalogue matches \"{}\"", pattern.as_str()));
+        }
+    }
+    let acts = |intent| policy.mode.of(intent) == Mode::Act;
+    if rule.mode == Some(Mode::Act) && !acts(rule.node) && !acts(rule.job) {
+        warnings.push("mode = \"act\" has no effect while [mode] says monitor: a rule can only be stricter".to_owned());
+    }
+    if rule.node == Intent::Drain && rule.evidence == Some(Provenance::User) {
+        warnings.push("never drains: what a user can write does not reach a node".to_owned());
+    }
+    let harmless = |class: &CauseClass| matches!(class, CauseClass::Application | CauseClass::None);
+    if rule.node == Intent::Drain && !rule.class.is_empty() && rule.class.iter().all(harmless) {
+        warnings.push("drains for what a program did: such a fault asks for no drain, so it is noted".to_owned());
+    }
+    if rule.node == Intent::Drain && rule.confidence < policy.node.min_confidence {
+        warnings.push(format!(
+            "wants a drain from {} on, but [node] min_confidence holds it below {}",
+            rule.confidence, policy.node.min_confidence
+        ));
+    }
+    warnings
+}

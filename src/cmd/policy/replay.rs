@@ -1,0 +1,268 @@
+//! `slurm-triage policy replay`: another policy over the cases and verdicts of the past.
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use triage_core::catalog::Catalog;
+use triage_core::memory::{Memory, PastCase};
+use triage_core::pipeline::{Asked, Input, Trigger, weigh};
+use triage_core::policy::Policy;
+use triage_core::{
+    Case, CaseId, CaseState, Decision, Intent, JobSpan, NodeName, RunId, Stamp, Subject, Verdict, VerdictId,
+};
+use triage_ledger::Filter;
+
+use super::{ReplayArgs, policy_of};
+use crate::args::Common;
+use crate::exit::{self, CmdResult};
+use crate::render::{self, Page, Table};
+use crate::site::Site;
+use crate::view;
+
+/// Most differences shown to a person; JSON has all.
+const SHOWN: usize = 40;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    v: u32,
+    node: &'a NodeName,
+    at: Stamp,
+    since: Stamp,
+    policy: &'a Path,
+    cases: usize,
+    verdicts: usize,
+    same: usize,
+    rules: &'a BTreeMap<String, Count>,
+    differences: &'a [Difference],
+}
+
+/// How often a rule decided, then and now.
+#[derive(Debug, Default, Serialize)]
+struct Count {
+    then: usize,
+    now: usize,
+    /// Of those now: what every gate would let through in act mode.
+    carried_out_now: usize,
+}
+
+/// One subject that is decided about otherwise.
+#[derive(Debug, Serialize)]
+struct Difference {
+    at: Stamp,
+    /// The node or the job.
+    subject: String,
+    case: Option<CaseId>,
+    verdict: Option<VerdictId>,
+    about: String,
+    then: Option<Told>,
+    now: Option<Told>,
+}
+
+/// A decision in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Told {
+    rule: String,
+    intent: Intent,
+    /// The first gate that held it.
+    held_by: Option<String>,
+}
+
+impl From<&Decision> for Told {
+    fn from(decision: &Decision) -> Self {
+        let held_by = decision.held_by().map(|gate| gate.name.clone());
+        Self { rule: decision.rule.clone(), intent: decision.intent, held_by }
+    }
+}
+
+pub(super) fn run(common: &Common, args: &ReplayArgs) -> CmdResult {
+    let site = Site::find(common)?;
+    let (path, policy) = policy_of(&site, args.policy.as_deref())?;
+    let since = args.since.resolve(site.now);
+    let past = Past::read(&site, since)?;
+    let catalog = site.catalog().0;
+    let mut outcome = Outcome::default();
+    past.cases.iter().for_each(|case| past.replay_case(case, (&catalog, &policy), &mut outcome));
+    past.verdicts.iter().for_each(|verdict| past.replay_verdict(verdict, (&catalog, &policy), &mut outcome));
+    if common.json {
+        render::json(&Document {
+            v: view::VERSION,
+            node: &site.node,
+            at: site.now,
+            since,
+            policy: &path,
+            cases: past.cases.len(),
+            verdicts: past.verdicts.len(),
+            same: outcome.same,
+            rules: &outcome.rules,
+            differences: &outcome.differences,
+        })?;
+    } else {
+        render::print(page(&past, &outcome, since).text())?;
+    }
+    Ok(exit::OK)
+}
+
+/// What the ledger holds of the time asked about.
+struct Past {
+    cases: Vec<Case>,
+    verdicts: Vec<Verdict>,
+    spans: BTreeMap<RunId, JobSpan>,
+    by_case: BTreeMap<CaseId, Decision>,
+    by_verdict: BTreeMap<VerdictId, Decision>,
+    memory: Memory,
+}
+
+impl Past {
+    fn read(site: &Site, since: Stamp) -> anyhow::Result<Self> {
+        let ledger = site.open()?;
+        let filter = Filter { since: Some(since), synthetic: Some(false), ..Filter::default() };
+        let cases = ledger.cases_without_evidence(&filter)?;
+        let verdicts = ledger.verdicts(&filter)?;
+        let wanted: std::collections::BTreeSet<&RunId> = verdicts.iter().map(|verdict| &verdict.run).collect();
+        let spans = if wanted.is_empty() { Vec::new() } else { ledger.spans(&Filter { since: Some(since), ..Filter::default() })? };
+        let spans = spans.into_iter().filter(|span| wanted.contains(&span.run)).map(|span| (span.run.clone(), span));
+        let spans = spans.collect();
+        let (mut by_case, mut by_verdict) = (BTreeMap::new(), BTreeMap::new());
+        // Oldest first, so the last word of each stays.
+        for decision in ledger.decisions(&filter)? {
+            match (&decision.subject, decision.case.clone(), decision.verdict.clone()) {
+                (Subject::Node(_), Some(case), _) if is_of_a_rule(&decision) => {
+                    by_case.insert(case, decision);
+                }
+                (Subject::Run(_), _, Some(verdict)) => {
+                    by_verdict.insert(verdict, decision);
+                }
+                _ => {}
+            }
+        }
+        let memory = Memory {
+            cases: cases
+                .iter()
+                .map(|case| PastCase {
+                    fault: case.fault.clone(),
+                    resource: case.resource.to_string(),
+                    opened_at: case.opened_at,
+                })
+                .collect(),
+            runs: Vec::new(),
+        };
+        Ok(Self { cases, verdicts, spans, by_case, by_verdict, memory })
+    }
+
+    fn replay_case(&self, case: &Case, (catalog, policy): (&Catalog, &Policy), outcome: &mut Outcome) {
+        // As it was before anything was done about it.
+        let open = Case { state: CaseState::Open, closed_at: None, stood_down: false, ..case.clone() };
+        let place = (case.last_seen, case.node.clone(), case.boot.clone());
+        let mut input = Input::new(place, Trigger::HealthCheck, catalog, policy);
+        if policy.asks_for_history() {
+            input.memory = Asked::Answer(self.memory.clone());
+        }
+        input.fleet = Asked::NoAnswer("not asked in a replay".to_owned());
+        let now = weigh(&input, &[open], None).0.into_iter().find(is_of_a_rule);
+        outcome.compare(self.by_case.get(&case.id), now.as_ref(), || Difference {
+            at: case.last_seen,
+            subject: format!("node {}", case.node),
+            case: Some(case.id.clone()),
+            verdict: None,
+            about: format!("{} {} {} on {}", case.confidence, case.class, case.code, case.resource),
+            then: None,
+            now: None,
+        });
+    }
+
+    fn replay_verdict(&self, verdict: &Verdict, (catalog, policy): (&Catalog, &Policy), outcome: &mut Outcome) {
+        let Some(span) = self.spans.get(&verdict.run) else { return };
+        let place = (verdict.at, span.node.clone(), span.boot.clone());
+        let mut input = Input::new(place, Trigger::Epilog, catalog, policy);
+        input.span = Some(span.clone());
+        let now = weigh(&input, &[], Some(verdict)).0.into_iter().find(|d| matches!(d.subject, Subject::Run(_)));
+        outcome.compare(self.by_verdict.get(&verdict.id), now.as_ref(), || Difference {
+            at: verdict.at,
+            subject: format!("job {}", verdict.run),
+            case: None,
+            verdict: Some(verdict.id.clone()),
+            about: format!("{} {} {}", verdict.confidence, verdict.class, verdict.grounds.code),
+            then: None,
+            now: None,
+        });
+    }
+}
+
+/// The way back into service has decisions of its own, which no rule makes.
+fn is_of_a_rule(decision: &Decision) -> bool {
+    matches!(decision.intent, Intent::None | Intent::Note | Intent::Drain)
+}
+
+#[derive(Default)]
+struct Outcome {
+    same: usize,
+    rules: BTreeMap<String, Count>,
+    differences: Vec<Difference>,
+}
+
+impl Outcome {
+    fn compare(&mut self, then: Option<&Decision>, now: Option<&Decision>, new: impl FnOnce() -> Difference) {
+        if let Some(then) = then {
+            self.rules.entry(then.rule.clone()).or_default().then += 1;
+        }
+        if let Some(now) = now {
+            let count = self.rules.entry(now.rule.clone()).or_default();
+            count.now += 1;
+            let carried_out = now.allowed() && !matches!(now.intent, Intent::None | Intent::Note);
+            count.carried_out_now += usize::from(carried_out);
+        }
+        let (then, now) = (then.map(Told::from), now.map(Told::from));
+        if then == now {
+            self.same += 1;
+        } else {
+            self.differences.push(Difference { then, now, ..new() });
+        }
+    }
+}
+
+fn page(past: &Past, outcome: &Outcome, since: Stamp) -> Page {
+    let mut page = Page::default();
+    page.line(0, format_args!(
+        "since {}: {} cases and {} verdicts, {} decided as then, {} otherwise",
+        render::seconds(since),
+        past.cases.len(),
+        past.verdicts.len(),
+        outcome.same,
+        outcome.differences.len()
+    ));
+    let mut rules = Table::new(&["RULE", "THEN", "NOW", "CARRIED OUT NOW"]);
+    for (rule, count) in &outcome.rules {
+        rules.row(vec![
+            rule.clone(),
+            count.then.to_string(),
+            count.now.to_string(),
+            count.carried_out_now.to_string(),
+        ]);
+    }
+    page.heading("Rules");
+    page.table(1, &rules);
+    if outcome.differences.is_empty() {
+        return page;
+    }
+    page.heading("Decided otherwise, the latest");
+    let mut table = Table::new(&["AT", "SUBJECT", "ABOUT", "THEN", "NOW"]);
+    let told = |told: &Option<Told>| match told {
+        None => "nothing".to_owned(),
+        Some(Told { rule, intent, held_by: None }) => format!("{intent} ({rule})"),
+        Some(Told { rule, intent, held_by: Some(gate) }) => format!("{intent} ({rule}), held by {gate}"),
+    };
+    for difference in outcome.differences.iter().rev().take(SHOWN) {
+        table.row(vec![
+            render::seconds(difference.at),
+            difference.subject.clone(),
+            difference.about.clone(),
+            told(&difference.then),
+            told(&difference.now),
+        ]);
+    }
+    page.table(1, &table);
+    if let Some(more) = outcome.differences.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        page.line(1, format_args!("and {more} more, in --json"));
+    }
+    page
+}
