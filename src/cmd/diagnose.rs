@@ -1,32 +1,60 @@
-//! `slurm-triage diagnose`: why the job of an incident bundle ended, and whose fault it was. Needs no Slurm, no ledger and
-//! no configuration.
-use std::path::PathBuf;
+//! `slurm-triage diagnose`: why a job ended, and whose fault it was. Of an incident bundle that needs no Slurm, no ledger and
+//! no configuration; of a job of this node it takes them all.
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use triage_bundle::{Discounted, Report};
+use triage_core::policy::Policy;
 
+use super::live::{Live, LiveArgs};
 use crate::args::Common;
 use crate::exit::{self, CmdResult};
 use crate::render::{self, Page};
+use crate::site::Site;
 
 /// Most entries of a list shown to a person; JSON has all.
 const SHOWN: usize = 12;
 
 #[derive(Debug, Args)]
 pub(crate) struct DiagnoseArgs {
-    /// The bundle: a folder with an incident.toml in it.
-    #[arg(value_name = "BUNDLE")]
-    pub(crate) bundle: PathBuf,
+    /// A bundle (a folder with an incident.toml in it), else a job that ran on this node: 4711, 4700_3.
+    #[arg(value_name = "BUNDLE|JOB")]
+    pub(crate) what: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 }
 
 pub(crate) fn run(common: &Common, args: &DiagnoseArgs) -> CmdResult {
-    let report = triage_bundle::diagnose(&args.bundle, &triage_catalog::embedded())?;
+    let report = if is_job(&args.what) {
+        live(common, &args.what.to_string_lossy(), &args.live)?
+    } else {
+        triage_bundle::diagnose(&args.what, &triage_catalog::embedded())?
+    };
     if common.json {
         render::json(&report)?;
     } else {
         render::print(page(&report).text())?;
     }
     Ok(exit::OK)
+}
+
+/// A path that is there, or that looks like one, is a bundle.
+fn is_job(what: &Path) -> bool {
+    let is_name = what.components().count() == 1 && !what.to_string_lossy().contains('/');
+    is_name && !what.exists()
+}
+
+/// The policy is the one that is shipped, as for a bundle: what this site's policy did is told by `why`.
+fn live(common: &Common, job: &str, args: &LiveArgs) -> anyhow::Result<Report> {
+    let site = Site::find(common)?;
+    let (catalog, complaint) = site.catalog();
+    if let Some(complaint) = complaint {
+        render::complain(&format!("{complaint}; the shipped catalogue tells what lines mean"));
+    }
+    let policy = Policy::default();
+    let bundle = Live::find(&site, (&catalog, &policy), job, args)?.read();
+    Ok(triage_bundle::explain(&bundle, &catalog, &policy))
 }
 
 fn page(report: &Report) -> Page {
