@@ -49,3 +49,13 @@ CREATE TABLE rates (
 -- The serial or UUID of the GPU a case is about, where known: a slot is not a part.
 ALTER TABLE cases ADD COLUMN part TEXT;
 CREATE INDEX cases_closed ON cases (closed_at) WHERE closed_at IS NOT NULL;
+
+-- What the node had when it was admitted. The last row holds; those before it say what was taken back, and when.
+CREATE TABLE baselines (
+    id       INTEGER PRIMARY KEY,
+    at       INTEGER NOT NULL,      -- of the look that it was learned from
+    learned  INTEGER NOT NULL,      -- when it was
+    by       TEXT    NOT NULL,      -- empty: the health check by itself
+    why      TEXT    NOT NULL,
+    baseline TEXT    NOT NULL       -- JSON
+) STRICT;

@@ -1,13 +1,14 @@
 //! What one pass hands over to be written: all of it in one transaction, or nothing.
 use std::collections::BTreeMap;
 
+use triage_core::baseline::Learned;
 use triage_core::checks::CheckState;
 use triage_core::facts::NodeFacts;
 use triage_core::reading::NvmlReading;
 use triage_core::serd::Engine;
 use triage_core::{
-    Action, BootId, Case, CaseId, Decision, Event, JobSpan, NodeName, NodeRecord, Observation, SourceKind, Stamp, TaskEdge,
-    Verdict,
+    Action, BootId, Case, CaseId, Decision, Event, JobSpan, NodeName, NodeRecord, Observation, SourceKind,
+    Stamp, TaskEdge, Verdict,
 };
 
 use crate::trail::TrailFacts;
@@ -74,6 +75,8 @@ pub struct Batch<'a> {
     pub checks: &'a [CheckState],
     /// What this pass read of the node, for the next one's comparison.
     pub facts: Option<&'a NodeFacts>,
+    /// A baseline that the health check learned by itself.
+    pub baseline: Option<&'a Learned>,
     /// Counts of repeats in their new state.
     pub rates: &'a [Engine],
     /// What a person or a program should be able to look up later.
@@ -103,6 +106,7 @@ impl<'a> Batch<'a> {
             reading: None,
             checks: &[],
             facts: None,
+            baseline: None,
             node_record: None,
             policy: None,
             rates: &[],
@@ -122,6 +126,7 @@ impl<'a> Batch<'a> {
             && self.reading.is_none()
             && self.checks.is_empty()
             && self.facts.is_none()
+            && self.baseline.is_none()
             && self.node_record.is_none()
             && self.policy.is_none()
     }

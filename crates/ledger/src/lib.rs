@@ -8,6 +8,7 @@
 //! The schema is in `schema/*.sql` and told in `docs/ledger.md`. This crate knows nothing of Slurm's commands, of
 //! NVML or of the kernel; the caller brings the moment with it.
 mod aside;
+mod baseline;
 mod batch;
 mod error;
 mod export;

@@ -9,9 +9,11 @@ use triage_core::{Case, Decision, Event, Hold, JobSpan, OutCase, RunId, SourceKi
 use crate::batch::{Cursor, Generation, Reading};
 use crate::error::Result;
 use crate::open::Ledger;
-use crate::query::SourceRow;
 use crate::out;
-use crate::rows::{self, case, check, cursor, decision, event, hold, meta, rate, reading, run, source, span, task};
+use crate::query::SourceRow;
+use crate::rows::{
+    self, case, check, cursor, decision, event, hold, meta, rate, reading, run, source, span, task,
+};
 use crate::store;
 
 /// Events of one run that a pass is given at most; a run with more has long told its story.
@@ -94,9 +96,14 @@ impl Ledger {
             let cases = open_cases(conn)?;
             let number = what.run.map(|run| run::find(conn, run)).transpose()?.flatten();
             let span = number.map(|number| span_of(conn, number)).transpose()?.flatten();
+            let out = out::cases(conn)?;
             Ok(Loaded {
                 generation: store::generation(conn)?,
-                decided: decided(conn, !cases.is_empty(), number)?,
+                decided: decided(
+                    conn,
+                    &cases.iter().chain(out.iter().map(|out| &out.case)).collect::<Vec<_>>(),
+                    number,
+                )?,
                 cases,
                 last_reading: last_reading(conn)?,
                 spans: spans(conn, what.spans_since, number)?,
@@ -109,7 +116,7 @@ impl Ledger {
                     None => Vec::new(),
                 },
                 span,
-                out: out::cases(conn)?,
+                out,
                 returns: out::returns(conn)?,
                 cursors: cursor::all(conn)?,
                 sources: sources(conn)?,
@@ -168,30 +175,37 @@ fn closed(conn: &Connection, since: Stamp) -> Result<Vec<Closed>> {
          WHERE c.closed_at >= ?1 GROUP BY c.fault, c.resource",
     )?;
     rows::collect(&mut statement, [since.plus_micros(-CLOSED_LATELY_US).micros()], |row| {
-        Ok(Closed { fault: row.get("fault")?, resource: rows::text(row, "resource")?, at: rows::stamp(row, "at")? })
+        Ok(Closed {
+            fault: row.get("fault")?,
+            resource: rows::text(row, "resource")?,
+            at: rows::stamp(row, "at")?,
+        })
     })
 }
 
 /// The latest decision of each subject and case, about open cases and about the run. Older ones are left out: the
 /// pipeline asks whether it would repeat itself.
-fn decided(conn: &Connection, any_open: bool, run: Option<i64>) -> Result<Vec<Decision>> {
-    if !any_open && run.is_none() {
+/// What is decided about bringing a node back is another matter than whether it should be out: of each the latest.
+fn decided(conn: &Connection, cases: &[&Case], run: Option<i64>) -> Result<Vec<Decision>> {
+    if cases.is_empty() && run.is_none() {
         return Ok(Vec::new());
     }
+    let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
     let mut statement = conn.prepare(&format!(
         "SELECT {columns} FROM {from} WHERE d.seq IN (
-             SELECT max(x.seq) FROM cases c JOIN decisions x ON x.case_id = c.id
-             WHERE c.state IN ('open', 'acted') AND x.node IS NOT NULL GROUP BY x.case_id, x.node
+             SELECT max(x.seq) FROM decisions x
+             WHERE x.case_id IN (SELECT value FROM json_each(?2)) AND x.node IS NOT NULL
+             GROUP BY x.case_id, x.node, x.intent IN ('reset', 'reboot', 'verify', 'resume')
              UNION ALL
              SELECT max(y.seq) FROM decisions y WHERE y.run = ?1 GROUP BY y.case_id)
          ORDER BY d.seq",
         columns = decision::COLUMNS,
         from = decision::FROM
     ))?;
-    rows::collect(&mut statement, [run], decision::read)
+    rows::collect(&mut statement, params![run, rows::to_json("ids of cases", &ids)?], decision::read)
 }
 
-fn last_reading(conn: &Connection) -> Result<Option<Reading>> {
+pub(crate) fn last_reading(conn: &Connection) -> Result<Option<Reading>> {
     let mut statement =
         conn.prepare(&format!("SELECT {} FROM readings g ORDER BY g.id DESC LIMIT 1", reading::COLUMNS))?;
     Ok(rows::collect(&mut statement, [], reading::read)?.pop())

@@ -3,15 +3,16 @@ use rusqlite::{Connection, Transaction, params};
 use triage_core::Observation;
 
 use crate::batch::{Batch, Cursor, Generation, Recorded};
+use crate::baseline;
 use crate::error::Result;
 use crate::open::{Durability, Ledger};
 use crate::retain;
-use crate::trail;
 use crate::rows::observation::Place;
 use crate::rows::{
-    audit, case, check, counter, cursor, decision, event, intent, meta, observation, rate, reading, sighting, source, span, task,
-    verdict,
+    audit, case, check, counter, cursor, decision, event, intent, meta, observation, rate, reading, sighting,
+    source, span, task, verdict,
 };
+use crate::trail::{self, TrailFacts};
 
 impl Ledger {
     /// Writes the batch: all of it in one transaction, or nothing. Writing it again changes nothing.
@@ -83,6 +84,9 @@ fn record(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<Recorded> {
     trail::policy(tx, batch)?;
     for state in batch.checks {
         check::put(tx, state)?;
+    }
+    if let Some(learned) = batch.baseline {
+        baseline::put(tx, learned, batch.now, batch.program, TrailFacts::default())?;
     }
     if let Some(facts) = batch.facts {
         check::put_facts(tx, facts)?;

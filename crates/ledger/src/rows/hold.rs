@@ -17,7 +17,8 @@ pub(crate) fn standing(conn: &Connection, now: Stamp) -> Result<Vec<Hold>> {
 
 /// The hold on this very thing that nobody has ended, though it may have run out.
 pub(crate) fn unended(conn: &Connection, on: &HoldOn) -> Result<Option<Hold>> {
-    let sql = format!("SELECT {COLUMNS} FROM holds h WHERE h.kind = ?1 AND h.name = ?2 AND h.ended_at IS NULL");
+    let sql =
+        format!("SELECT {COLUMNS} FROM holds h WHERE h.kind = ?1 AND h.name = ?2 AND h.ended_at IS NULL");
     Ok(conn.query_row(&sql, params![on.kind(), on.name()], read).optional()?)
 }
 
@@ -48,8 +49,7 @@ pub(crate) fn end(conn: &Connection, on: &HoldOn, at: Stamp, by: &str, why: &str
 
 fn read(row: &Row<'_>) -> SqlResult<Hold> {
     let (kind, name): (String, String) = (row.get("kind")?, row.get("name")?);
-    let on = HoldOn::from_words(&kind, &name)
-        .ok_or_else(|| unreadable(row, "name", std::fmt::Error))?;
+    let on = HoldOn::from_words(&kind, &name).ok_or_else(|| unreadable(row, "name", std::fmt::Error))?;
     Ok(Hold {
         on,
         at: stamp(row, "at")?,

@@ -1,5 +1,6 @@
 //! One file a table: how a record becomes a row and a row a record.
 pub(crate) mod audit;
+pub(crate) mod baseline;
 pub(crate) mod case;
 pub(crate) mod check;
 pub(crate) mod counter;

@@ -7,8 +7,7 @@ use crate::error::Result;
 use crate::query::Sighting;
 
 /// For a query over `sightings s`.
-pub(crate) const COLUMNS: &str =
-    "s.node, s.state, s.reason, s.is_out, s.ours, s.first_seen, s.last_seen";
+pub(crate) const COLUMNS: &str = "s.node, s.state, s.reason, s.is_out, s.ours, s.first_seen, s.last_seen";
 
 /// Writes what Slurm said of the node: a new row where it differs from the last one, else the last one lasts longer.
 pub(crate) fn put(conn: &Connection, record: &NodeRecord, now: Stamp) -> Result<()> {
