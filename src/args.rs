@@ -127,6 +127,14 @@ pub(crate) enum Command {
                             --since 1d\n  slurm-triage trail --case 3f2a9c01\n  slurm-triage trail --what hold --json"
     )]
     Trail(TrailArgs),
+    /// What this node had when it was admitted, what differs now, and taking it anew.
+    #[command(
+        after_help = "The state is that of the last health check. --learn refuses while a case is open or a check is bad. \
+                            Exit status: 0 shown, learned, or nothing differs; 1 something differs, or there is no baseline; \
+                            4 refused.\n\nExamples:\n  slurm-triage baseline\n  slurm-triage baseline --diff\n  \
+                            slurm-triage baseline --learn --reason 'GPU 4 replaced'"
+    )]
+    Baseline(BaselineArgs),
     /// Check configuration, permissions, Slurm's hooks and every source, and say what to mend.
     #[command(
         after_help = "Exit status 1: something is to be mended (warn or fail).\n\nExamples:\n  slurm-triage \
@@ -294,6 +302,29 @@ pub(crate) struct ListArgs {
     /// Without a limit; of cases also those that are closed.
     #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BaselineArgs {
+    /// Show it, the default.
+    #[arg(long, conflicts_with_all = ["diff", "learn"])]
+    pub(crate) show: bool,
+
+    /// Tell what differs from it now.
+    #[arg(long, conflicts_with = "learn")]
+    pub(crate) diff: bool,
+
+    /// Take what the last health check saw as the baseline.
+    #[arg(long, requires = "reason")]
+    pub(crate) learn: bool,
+
+    /// Why it is taken; it is shown with the baseline, and on the trail.
+    #[arg(long, value_name = "TEXT", value_parser = parse_reason, requires = "learn")]
+    pub(crate) reason: Option<String>,
+
+    /// Take it although a case is open or a check is bad.
+    #[arg(long, requires = "learn")]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

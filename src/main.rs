@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Cases(args) => cmd::cases::run(&common, args),
         Command::Jobs(args) => cmd::jobs::run(&common, args),
         Command::Why(args) => cmd::why::run(&common, args),
+        Command::Baseline(args) => cmd::baseline::run(&common, args),
         Command::Doctor(args) => cmd::doctor::run(&common, args),
         Command::Inject(args) => cmd::inject::run(&common, args),
         Command::Scan(args) => cmd::scan::run(&common, args),

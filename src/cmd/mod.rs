@@ -1,5 +1,6 @@
 //! One file, or one folder, a subcommand. Each reads all it needs, closes the ledger, and only then prints.
 pub(crate) mod bundle;
+pub(crate) mod baseline;
 pub(crate) mod cases;
 pub(crate) mod diagnose;
 pub(crate) mod doctor;

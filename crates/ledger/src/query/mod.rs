@@ -1,5 +1,6 @@
 //! Reading the ledger for people: `slurm-triage` and the metrics file.
 mod about;
+mod counts;
 mod filter;
 mod lists;
 mod lookup;
