@@ -36,19 +36,19 @@ pub(crate) fn parse_reason(text: &str) -> Result<String, String> {
 }
 
 /// The ledger, for writing, and the person.
-fn begin(common: &Common) -> anyhow::Result<(Site, Ledger, Person)> {
+pub(super) fn begin(common: &Common) -> anyhow::Result<(Site, Ledger, Person)> {
     let site = Site::find(common)?;
     let ledger = site.open_to_write("a person's word goes into the node's ledger")?;
     Ok((site, ledger, Person::here()))
 }
 
 /// What the person says, at this very moment: the trail is not written from a moment that somebody made up.
-fn word<'a>(person: &'a Person, reason: &'a str) -> Word<'a> {
+pub(super) fn word<'a>(person: &'a Person, reason: &'a str) -> Word<'a> {
     Word { now: SystemClock.now(), program: PROGRAM, actor: &person.name, reason, person: &person.facts }
 }
 
 /// A complaint that is no failure of ours.
-fn no(status: u8, text: &str) -> CmdResult {
+pub(super) fn no(status: u8, text: &str) -> CmdResult {
     render::complain(text);
     debug_assert!(status != exit::OK);
     Ok(status)
