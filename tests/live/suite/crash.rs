@@ -4,11 +4,12 @@ use super::drill;
 use crate::cluster::Cluster;
 use crate::shared;
 
-/// The calls of an epilog that drains and requeues: it reads node and job to decide, then for each action reads
-/// again and acts.
-const CALLS: [&str; 7] = [
+/// The calls of an epilog that drains and requeues: it reads node, job and the other nodes to decide, then for each
+/// action reads again and acts.
+const CALLS: [&str; 8] = [
     "-o show node n",
     "-o show job ",
+    "-o show node",
     "-o show node n",
     "update NodeName=n",
     "-o show job ",
@@ -86,8 +87,8 @@ impl Victim {
 
     /// Health checks come, and what they find is settled.
     fn settle(&self, cluster: &Cluster) {
-        // Before the second answer nothing is on record, so nobody knows of the job; the kernel's line is read again.
-        let recorded = self.at > 2;
+        // Before the third answer nothing is on record, so nobody knows of the job; the kernel's line is read again.
+        let recorded = self.at > 3;
         cluster.wait_for(&format!("{self}: the next passes settle it"), || {
             cluster.health_check(&self.node);
             let open = "SELECT count(*) FROM actions WHERE state IN ('pending', 'running')";

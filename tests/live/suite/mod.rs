@@ -14,4 +14,6 @@ mod monitor;
 mod plugin;
 mod refusal;
 mod several_nodes;
+mod storm;
+mod verdicts;
 mod way_back;
