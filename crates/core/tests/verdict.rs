@@ -340,3 +340,24 @@ fn a_flood_in_the_output_costs_bounded_room() {
     let stored = serde_json::to_string(&verdict).unwrap();
     assert!(stored.len() < 64 * 1024, "{} bytes", stored.len());
 }
+
+#[test]
+fn the_end_of_a_run_is_the_second_witness_of_a_fault_that_was_only_probable() {
+    let (catalog, policy) = (catalog(), acting());
+    let counted = with(|gpu| gpu.ecc_uncorrected = Some(2));
+    let mut pass = epilog(&catalog, &policy, &["n1"]);
+    pass.last_reading = Some((BootId::from("b1"), healthy()));
+    pass.observations.push(sweep(at(590), counted.clone()));
+    pass.tasks = vec![ends(3, at(591), ExitStatus::Signal(6))];
+    let output = step(&pass);
+    assert_eq!(verdict(&output).confidence, Confidence::Confirmed, "{:?}", verdict(&output).story);
+    assert_eq!(output.cases[0].confidence, Confidence::Confirmed);
+    assert!(kinds(&output).contains(&"drain"));
+    // Not where the program says itself what it did wrong.
+    pass.observations[0] = sweep(at(600), counted);
+    pass.tasks = vec![ends(0, at(300), ExitStatus::Exit(1))];
+    pass.output = printed(&catalog, TRACEBACK);
+    let output = step(&pass);
+    assert_eq!(verdict(&output).class, CauseClass::Application, "{:?}", verdict(&output).story);
+    assert!(!kinds(&output).contains(&"drain"));
+}

@@ -167,6 +167,17 @@ impl<'a> CaseBook<'a> {
         self.closed.push(case);
     }
 
+    /// A run ended by what the case claims: that is the second witness, and makes the claim sure.
+    pub(crate) fn bear_out(&mut self, id: &CaseId) {
+        if let Some(case) = self.open.values_mut().find(|case| case.id == *id)
+            && case.confidence < Confidence::Confirmed
+        {
+            case.confidence = Confidence::Confirmed;
+            case.why.push_str("; a run ended by it");
+            self.changed.insert(case.id.clone());
+        }
+    }
+
     /// A person undid our action: the case stands, and is not acted upon again.
     pub fn stand_down(&mut self, id: &CaseId, why: String) {
         if let Some(case) = self.open.values_mut().find(|case| case.id == *id) {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Input, Need, Output, Trigger};
 use crate::detectors::CaseBook;
 use crate::{
-    Action, Case, Decision, Event, EventId, Observation, Payload, Role, Verdict, checks, decide, detectors,
-    judge, serd, sources, sweep,
+    Action, Case, CaseId, Confidence, Decision, Event, EventId, Observation, Payload, Provenance, Role,
+    Verdict, checks, decide, detectors, judge, serd, sources, sweep,
 };
 
 /// Events of one code on one resource that a single pass keeps. A crashing job can log the same Xid a hundred
@@ -35,6 +35,8 @@ pub fn step(input: &Input<'_>) -> Output {
     output.needs = needs(input, &cases, book.undone_is_possible());
     if output.needs.is_empty() {
         let verdict = judge::verdict(input, &events, &cases);
+        borne_out(verdict.as_ref(), &cases).for_each(|id| book.bear_out(id));
+        let cases = book.all();
         let decided = decide::decide(input, &cases, verdict.as_ref());
         if asks_for_fleet(input, &decided.actions) {
             output.needs.push(Need::Fleet);
@@ -50,6 +52,23 @@ pub fn step(input: &Input<'_>) -> Output {
     output.events = events;
     output.checks = checked.states;
     output
+}
+
+/// Cases of this node that a confirmed verdict on trusted evidence blames.
+fn borne_out<'a>(verdict: Option<&'a Verdict>, cases: &'a [Case]) -> impl Iterator<Item = &'a CaseId> {
+    let sure = verdict
+        .filter(|verdict| verdict.confidence == Confidence::Confirmed && verdict.grounds.trusted)
+        .into_iter();
+    sure.flat_map(move |verdict| {
+        let blamed = |case: &&Case| {
+            case.class == verdict.class
+                && case.provenance == Provenance::Trusted
+                && verdict.culprits.iter().any(|culprit| {
+                    culprit.node == case.node && culprit.resource.as_ref() == Some(&case.resource)
+                })
+        };
+        cases.iter().filter(blamed).map(|case| &case.id)
+    })
 }
 
 /// What the policy makes of cases and a verdict that are given: the last stage alone, for trying a policy out. Nothing
