@@ -314,3 +314,21 @@ fn only_the_health_check_walks_the_way_back() {
         }
     }
 }
+
+#[test]
+fn on_probation_a_probable_fault_counts_as_a_confirmed_one() {
+    let (catalog, policy) = (catalog(), policy(|_| ()));
+    let drained = |returns: Vec<Stamp>, confidence| {
+        let mut input = input(&catalog, &policy, Trigger::HealthCheck);
+        input.node_record = Asked::Answer(node_record("IDLE", ""));
+        input.returns = returns;
+        input.cases.push(Case { confidence, ..case(CaseState::Open, ClearedBy::Ack) });
+        let output = step(&input);
+        output.decisions.iter().any(|d| d.intent == Intent::Drain)
+    };
+    assert!(drained(vec![at(-86_400)], Confidence::Probable));
+    assert!(!drained(Vec::new(), Confidence::Probable));
+    assert!(!drained(vec![at(-15 * 86_400)], Confidence::Probable), "two weeks are over");
+    assert!(!drained(vec![at(-86_400)], Confidence::Suspected), "a suspicion stays one");
+    assert!(!drained(vec![at(20)], Confidence::Probable), "what came before the return is no relapse");
+}

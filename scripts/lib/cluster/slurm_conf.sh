@@ -72,6 +72,7 @@ hook_lines() {
     cat <<END
 Prolog=$dir/bin/prolog
 Epilog=$dir/bin/epilog
+RebootProgram=/bin/true
 HealthCheckProgram=$dir/bin/healthcheck
 HealthCheckInterval=${settings[health-interval]}
 HealthCheckNodeState=ANY

@@ -68,7 +68,7 @@ fn nothing_is_reset_or_brought_back_unless_the_policy_says_so() {
         cluster.health_check("n1");
     }
     assert!(drill::is_out(&cluster, "n1"));
-    let others = "SELECT count(*) FROM actions WHERE kind NOT IN ('drain', 'publish')";
+    let others = "SELECT count(*) FROM actions WHERE kind NOT IN ('drain', 'confirm_drain', 'publish')";
     assert_eq!(cluster.ledger_value("n1", others), "0");
 }
 
@@ -110,7 +110,8 @@ fn tests_by(program: &str) -> String {
 /// A program that notes its argument, says a word and exits with `code`.
 fn tool(cluster: &Cluster, name: &str, code: u32) -> String {
     let path = cluster.node_dir("n1").join(name);
-    let text = format!("#!/bin/sh\necho \"$1\" >{}.said\necho 'said by {name}'\nexit {code}\n", path.display());
+    let text =
+        format!("#!/bin/sh\necho \"$1\" >{}.said\necho 'said by {name}'\nexit {code}\n", path.display());
     fs::write(&path, text).expect("a program is written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it may be run");
     path.to_str().expect("UTF-8").to_owned()
