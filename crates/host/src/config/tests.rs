@@ -42,7 +42,7 @@ fn the_shipped_file_and_the_document_show_every_key() {
     let keys = fields
         .map(|(field, _)| renamed.iter().find(|(name, _)| *name == field).map_or(field, |(_, key)| *key));
     let keys: Vec<&str> = keys.filter(|key| !key.starts_with(' ')).collect();
-    assert_eq!(keys.len(), 24, "{keys:?}");
+    assert!(keys.len() >= 46, "{keys:?}");
     for key in keys {
         assert!(
             SHIPPED.lines().any(|line| line.trim_start_matches("# ").starts_with(&format!("{key} = "))),

@@ -33,6 +33,9 @@ const WANTS: &[&str] = &[
 /// Where systemd keeps the control group of a service, with the unified hierarchy and with the old one.
 const SLICES: &[&str] = &["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
 
+/// `cgroup.events` is two lines.
+const MAX_TEXT: u64 = 4096;
+
 /// Reads what there is below `root`, of the watched units and of those named in `[expect]`.
 pub(super) fn read(root: &Root, expected: &[String]) -> Sheet<Services> {
     let mut services = Services { systemd: root.at("/run/systemd/system").is_dir(), ..Services::default() };
@@ -74,9 +77,9 @@ fn is_enabled(root: &Root, unit: &str) -> bool {
 fn has_group(root: &Root, unit: &str) -> bool {
     SLICES.iter().any(|slice| {
         let group = root.at(Path::new(slice)).join(format!("{unit}.service"));
-        match attr::text(&group.join("cgroup.events")) {
-            Some(events) => events.lines().any(|line| line.trim() == "populated 1"),
-            None => attr::bytes(&group.join("cgroup.procs")).is_ok_and(|pids| !pids.is_empty()),
+        match attr::long_text(&group.join("cgroup.events"), MAX_TEXT) {
+            Ok(events) => events.lines().any(|line| line.trim() == "populated 1"),
+            Err(_) => attr::bytes(&group.join("cgroup.procs")).is_ok_and(|pids| !pids.is_empty()),
         }
     })
 }
