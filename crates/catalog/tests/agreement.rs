@@ -7,7 +7,7 @@ use triage_core::catalog::{Catalog, Origin};
 use triage_core::classify::{Meaning, prefix};
 use triage_core::{Advice, CauseClass, Role};
 
-/// What the issue asks for.
+/// How many of them must agree.
 const WANTED: f64 = 0.98;
 
 struct Labelled {

@@ -23,7 +23,7 @@ fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
     for event in trusted(events) {
         if is(event, ROOTS) {
             evidence(input, event, Confidence::Confirmed, book);
-        } else if is(event, LOST_PAGE) {
+        } else if is(event, LOST_PAGE) && event.advice.wants_node_out() {
             evidence(input, event, Confidence::Probable, book);
         } else if is(event, SYMPTOMS) {
             book.confirm(event);
