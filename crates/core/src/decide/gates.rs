@@ -1,8 +1,9 @@
 //! The gates. Each says whether it lets the action through, and why, in one sentence.
-use crate::pipeline::Asked;
+use crate::checks::{self, CheckAction};
+use crate::pipeline::{Asked, Input};
 use crate::{
-    Case, CauseClass, ExitStatus, Gate, JobAsk, JobRecord, JobSpan, Mode, NodeRecord, Provenance, Verdict,
-    reason,
+    Case, CauseClass, ClearedBy, ExitStatus, Gate, JobAsk, JobRecord, JobSpan, Mode, NodeRecord, Provenance,
+    Verdict, reason,
 };
 
 pub(super) fn gate(name: &str, passed: bool, why: impl Into<String>) -> Gate {
@@ -15,6 +16,22 @@ pub(super) fn mode(mode: Mode) -> Gate {
         Mode::Act => gate("mode", true, "policy lets this action be carried out"),
         Mode::Monitor => gate("mode", false, "monitor mode: written down, not carried out"),
     }
+}
+
+/// What the site says of the check that found the case, where it holds it back. Evidence of another kind that asks for
+/// more takes the case out of the check's hands.
+pub(super) fn check(input: &Input<'_>, case: &Case) -> Option<Gate> {
+    let checking = input.checks.as_ref().filter(|_| case.clears == ClearedBy::CheckPasses)?;
+    let name = checks::name_of(case.code.as_str())?;
+    let setting = checking.settings.named(name, checks::find(name).unwrap_or(&checks::SITE));
+    let why = match (setting.mode, setting.action) {
+        (Mode::Monitor, _) => format!("[checks.{name}] mode = \"monitor\": written down, not carried out"),
+        (Mode::Act, CheckAction::Note) => {
+            format!("[checks.{name}] action = \"note\": it may ask for no more")
+        }
+        (Mode::Act, CheckAction::Refuse | CheckAction::Drain) => return None,
+    };
+    Some(gate("check", false, why))
 }
 
 /// What a job can write never reaches a node.

@@ -62,6 +62,7 @@ fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> V
         bounds::reservation(&input.node_record, &limits.leave_alone_states),
         bounds::excepted_node(input, &input.policy.except),
     ];
+    gates.extend(gates::check(input, case));
     gates.extend(bounds::probation(input, case));
     gates.extend(bounds::doubt(matched));
     gates.push(gates::mode(mode));

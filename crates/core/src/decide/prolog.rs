@@ -43,6 +43,7 @@ fn gates(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> V
         bounds::confidence(case.confidence, input.policy.node.min_confidence),
         bounds::excepted_node(input, &input.policy.except),
     ];
+    gates.extend(gates::check(input, case));
     gates.extend(bounds::doubt(matched));
     gates.extend([bounds::held_by_brake(input, case), gates::mode(mode)]);
     gates

@@ -15,6 +15,7 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
                 && case.provenance == Provenance::Trusted
                 && case.advice.wants_node_out()
                 && gates::stood_down(case).passed
+                && gates::check(input, case).is_none()
                 && !hold::holds_case(input, case)
         })
         .max_by_key(|case| (case.confidence, case.last_seen));
