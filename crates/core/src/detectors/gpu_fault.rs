@@ -1,7 +1,7 @@
 //! A trusted source reports a GPU or NVSwitch fault that calls for taking the node out.
 use super::{CaseBook, Detector, faults, forced_kill};
 use crate::pipeline::Input;
-use crate::{CauseClass, Confidence, Event, JobSpan, Provenance, Resource, Role, RunId};
+use crate::{CauseClass, ClearedBy, Confidence, Event, JobSpan, Provenance, Resource, Role, RunId};
 
 pub(super) const DETECTOR: Detector = Detector { name: "gpu_fault", detect };
 
@@ -16,9 +16,11 @@ fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
     }
 }
 
+/// What a state check found has a detector of its own, which also knows the sentence.
 fn is_of_a_gpu(event: &Event) -> bool {
     matches!(event.resource, Resource::Gpu(_) | Resource::GpuIndex(_) | Resource::NvSwitch(_))
         && event.provenance == Provenance::Trusted
+        && event.clears != ClearedBy::CheckPasses
 }
 
 /// Only what may be blamed and asks for the node to go out. An application's Xid never opens a case.

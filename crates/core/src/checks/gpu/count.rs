@@ -75,6 +75,9 @@ fn count(input: &CheckInput<'_>, findings: &mut Findings) {
 /// Addresses of GPUs that are on the bus or were known, and that NVML does not name now.
 fn missing_addresses(input: &CheckInput<'_>, reading: &NvmlReading) -> Vec<PciAddress> {
     let mut known: BTreeSet<PciAddress> = on_bus(input).iter().map(|device| device.address).collect();
+    // What was missing in the last look already is in none of the sweeps.
+    let missed = input.last.iter().flat_map(|last| last.items.keys());
+    known.extend(missed.filter_map(|resource| Resource::from(resource.as_str()).pci()));
     known.extend(input.nvml_before.iter().flat_map(|last| &last.gpus).filter_map(|gpu| gpu.pci));
     known.extend(input.baseline.iter().flat_map(|baseline| &baseline.gpus).filter_map(|gpu| gpu.pci));
     // A lost GPU may not tell its address; it is counted, so it is not among the missing.

@@ -1,0 +1,160 @@
+//! The health check as slurmd runs it, on a simulated NVML: a GPU goes missing, one case is opened with the right sentence, and
+//! it is closed when the GPU is back.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use triage_core::checks::CheckWord;
+use triage_core::{Advice, Case, CaseState, NodeName, Stamp};
+use triage_ledger::{Filter, Ledger, OpenOptions};
+
+// Naming the crate is what makes Cargo build the simulator's shared object next to this test.
+use nvidia_ml as _;
+
+/// A node with eight simulated GPUs.
+struct Node {
+    folder: tempfile::TempDir,
+}
+
+impl Node {
+    fn new(settings: &str) -> Self {
+        let node = Self { folder: tempfile::tempdir().unwrap() };
+        let simulator = std::env::current_exe().unwrap().parent().unwrap().join("libnvidia_ml.so");
+        for name in ["state", "run", "lib", "catalog"] {
+            fs::create_dir(node.at(name)).unwrap();
+            fs::set_permissions(node.at(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        symlink(env!("CARGO_BIN_EXE_triage-probe"), node.at("lib/triage-probe")).unwrap();
+        node.file("slurm.conf", "NodeName=n1 Gres=gpu:h100:8\n");
+        node.file("gres.conf", "Name=gpu Type=h100 File=/dev/nvidia[0-7]\n");
+        node.file("kern.log", "");
+        let fault = |gpu: u32, kind: &str| {
+            let file = node.at(&format!("{kind}-{gpu}"));
+            format!("[[fault]]\ngpu = {gpu}\nkind = \"{kind}\"\nwhen_file = \"{}\"\n", file.display())
+        };
+        let scenario = format!(
+            "format = 1\nnode = \"n1\"\n{}{}{}",
+            fault(4, "absent"),
+            fault(2, "lost"),
+            fault(6, "hang")
+        );
+        node.file("sim.toml", &scenario);
+        let at = |name: &str| node.at(name).display().to_string();
+        let config = format!(
+            "[paths]\nstate = \"{}\"\nrun = \"{}\"\npolicy = \"{}\"\ncatalog = \"{}\"\nlibexec = \"{}\"\n\
+             [slurm]\nscontrol = \"/bin/false\"\nconf = \"{}\"\n\
+             [nvml]\nenabled = \"always\"\nlibrary = \"{}\"\nscenario = \"{}\"\n\
+             [kernel_log]\nsource = \"file\"\npath = \"{}\"\n{settings}",
+            at("state"),
+            at("run"),
+            at("policy.toml"),
+            at("catalog"),
+            at("lib"),
+            at("slurm.conf"),
+            simulator.display(),
+            at("sim.toml"),
+            at("kern.log")
+        );
+        node.file("triage.toml", &config);
+        node
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn file(&self, name: &str, content: &str) {
+        fs::write(self.at(name), content).unwrap();
+        fs::set_permissions(self.at(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+
+    /// One health check; what it wrote.
+    fn check(&self) -> Ledger {
+        let mut hook = Command::new(env!("CARGO_BIN_EXE_triage-healthcheck"));
+        hook.arg("--config").arg(self.at("triage.toml")).env_clear().env("SLURMD_NODENAME", "n1");
+        assert!(hook.status().unwrap().success());
+        let options = OpenOptions::reader(Duration::from_secs(5), Stamp::from_secs(0));
+        Ledger::open(&self.at("state/ledger.db"), &options).unwrap()
+    }
+}
+
+/// Cases about GPUs, closed ones too: the machine that runs this may have faults of its own.
+fn cases(ledger: &Ledger) -> Vec<Case> {
+    let all = ledger.cases(&Filter::default()).unwrap();
+    all.into_iter()
+        .filter(|case| case.fault.starts_with("gpu.") || case.code.as_str().starts_with("check.gpu"))
+        .collect()
+}
+
+fn state(ledger: &Ledger, name: &str) -> CheckWord {
+    ledger.checks().unwrap().into_iter().find(|state| state.name == name).unwrap().state
+}
+
+const NO_LEARNING: &str = "[expect]\nlearn = false\n";
+
+#[test]
+fn a_missing_gpu_is_one_case_with_the_right_sentence_until_it_is_back() {
+    let node = Node::new(NO_LEARNING);
+    assert_eq!(cases(&node.check()), [], "a healthy node");
+    node.file("absent-4", "");
+    for _ in 0..3 {
+        let ledger = node.check();
+        let [case] = &cases(&ledger)[..] else { panic!("{:?}", cases(&ledger)) };
+        assert_eq!((case.resource.to_string().as_str(), case.state), ("gpu:0000:9d:00.0", CaseState::Open));
+        assert!(
+            case.why.starts_with("7 of 8 GPUs (gres.conf): 0000:9d:00.0 missing from NVML"),
+            "{}",
+            case.why
+        );
+        assert!(case.advice.wants_node_out() && case.node == NodeName::from("n1"));
+        assert_eq!(state(&ledger, "gpu_count"), CheckWord::Bad);
+    }
+    fs::remove_file(node.at("absent-4")).unwrap();
+    let ledger = node.check();
+    let [case] = &cases(&ledger)[..] else { panic!("{:?}", cases(&ledger)) };
+    assert_eq!(case.state, CaseState::Resolved);
+    assert!(case.why.contains("good again"), "{}", case.why);
+}
+
+#[test]
+fn what_hangs_is_blindness_and_what_is_lost_is_told_once() {
+    let node = Node::new("[expect]\nlearn = false\n[deadlines]\nprobe_ms = 500\n");
+    node.file("hang-6", "");
+    let ledger = node.check();
+    assert_eq!(cases(&ledger), []);
+    assert_eq!(state(&ledger, "gpu_count"), CheckWord::Blind);
+    assert_eq!(state(&ledger, "gpu_driver"), CheckWord::Blind);
+    drop(ledger);
+    fs::remove_file(node.at("hang-6")).unwrap();
+    node.file("lost-2", "");
+    let ledger = node.check();
+    let [case] = &cases(&ledger)[..] else { panic!("{:?}", cases(&ledger)) };
+    assert_eq!((case.code.as_str(), case.advice), ("nvml.gpu_lost", Advice::Reboot));
+    assert_eq!((state(&ledger, "gpu_count"), state(&ledger, "gpu_lost")), (CheckWord::Ok, CheckWord::Bad));
+}
+
+#[test]
+fn nothing_is_learned_from_a_faulty_node_and_a_healthy_one_is_learned_once() {
+    let node = Node::new("");
+    node.file("absent-4", "");
+    assert_eq!(node.check().baseline().unwrap(), None);
+    fs::remove_file(node.at("absent-4")).unwrap();
+    drop(node.check());
+    let ledger = node.check();
+    let uptime: f64 = fs::read_to_string("/proc/uptime").unwrap().split(' ').next().unwrap().parse().unwrap();
+    let open = !ledger.cases(&Filter { open_only: true, ..Filter::default() }).unwrap().is_empty();
+    if uptime < 600.0 || open {
+        eprintln!("skipped: this machine was booted lately, or has a fault of its own");
+        return;
+    }
+    let learned = ledger.baseline().unwrap().unwrap();
+    assert_eq!((learned.baseline.gpus.len(), learned.by.as_str()), (8, ""));
+    drop(ledger);
+    node.file("absent-4", "");
+    let later = node.check().baseline().unwrap().unwrap();
+    assert_eq!(later, learned, "a baseline is never learned over");
+}
