@@ -1,4 +1,4 @@
-//! A healthy node's log through the whole pipeline, pass after pass: no drain, and no case that blames hardware.
+//! A healthy node's log through the whole pipeline, pass after pass: no drain, and no case.
 #[path = "../../catalog/tests/healthy/mod.rs"]
 mod healthy_log;
 mod support;
@@ -118,14 +118,12 @@ impl Node {
 
     fn assert_well(&self) {
         assert!(self.events > 0, "the generator wrote nothing that is recognised: it tests nothing");
-        let blamed: Vec<_> =
-            self.seen.iter().filter(|(_, (class, _))| *class == CauseClass::Hardware).collect();
-        assert!(blamed.is_empty(), "{blamed:#?}");
+        assert!(self.seen.is_empty(), "{:#?}", self.seen);
     }
 }
 
 #[test]
-fn half_a_day_of_a_healthy_node_make_no_case_of_hardware_and_no_drain() {
+fn half_a_day_of_a_healthy_node_make_no_case_and_no_drain() {
     let mut node = Node::new(11);
     for _ in 0..140 {
         node.five_minutes();
@@ -136,7 +134,7 @@ fn half_a_day_of_a_healthy_node_make_no_case_of_hardware_and_no_drain() {
 /// `cargo test --release -p triage-core --test benign -- --ignored --nocapture`; some minutes.
 #[test]
 #[ignore = "reads a gigabyte"]
-fn a_gigabyte_of_healthy_logs_makes_no_case_of_hardware_and_no_drain() {
+fn a_gigabyte_of_healthy_logs_makes_no_case_and_no_drain() {
     const GIGABYTE: usize = 1_000_000_000;
     let mut node = Node::new(5);
     let mut bytes = 0;
@@ -145,7 +143,7 @@ fn a_gigabyte_of_healthy_logs_makes_no_case_of_hardware_and_no_drain() {
     }
     node.assert_well();
     println!(
-        "{bytes} bytes, {} lines, {} boots, {} events; cases that were opened: {:?}",
-        node.lines, node.boots, node.events, node.seen
+        "{bytes} bytes, {} lines, {} boots, {} events, no case",
+        node.lines, node.boots, node.events
     );
 }

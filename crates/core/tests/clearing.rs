@@ -122,7 +122,8 @@ fn the_driver_acknowledges_a_reset() {
 
 #[test]
 fn a_switch_is_well_when_all_gpus_behind_it_are_after_a_reboot() {
-    let case = one_case(&[(0, "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up")]);
+    let case =
+        one_case(&[(0, "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up")]);
     assert!(matches!(case.resource, Resource::NvSwitch(_)), "{}", case.resource);
     let cases = [case];
     let rebooted = Pass { now: 1_000, boot: "b2", booted: 500, cases: &cases, ..FIRST };

@@ -1,7 +1,7 @@
 //! What the detectors of host faults have in common.
 use super::CaseBook;
 use crate::pipeline::Input;
-use crate::{Confidence, Event, JobSpan, Provenance, RunId};
+use crate::{CauseClass, Confidence, Event, JobSpan, Provenance, Role, RunId};
 
 /// Events that a case may rest on.
 pub(super) fn trusted<'a>(events: &'a [Event]) -> impl Iterator<Item = &'a Event> + Clone {
@@ -13,8 +13,11 @@ pub(super) fn is(event: &Event, codes: &[&str]) -> bool {
     codes.contains(&event.code.as_str())
 }
 
-/// Evidence for the event's own fault, no surer than `at_most`.
+/// Evidence for the event's own fault, no surer than `at_most`. A wording that means no fault is none.
 pub(super) fn evidence(input: &Input<'_>, event: &Event, at_most: Confidence, book: &mut CaseBook<'_>) {
+    if event.class == CauseClass::None || event.role < Role::Symptom {
+        return;
+    }
     let why = format!("{} on {}", event.code, event.resource);
     book.evidence(event, event.confidence.min(at_most), run_at(input, event), why);
 }
