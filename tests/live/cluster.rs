@@ -23,6 +23,17 @@ pub(crate) fn built() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_slurm-triage")).parent().expect("a file lies in a folder")
 }
 
+/// Where the hooks and the plugin of the clusters come from: what cargo built, or, for another release of Slurm, what
+/// `scripts/test-slurm` laid together.
+pub(crate) fn hooks() -> PathBuf {
+    std::env::var_os("TRIAGE_TEST_HOOKS").map_or_else(|| built().to_owned(), PathBuf::from)
+}
+
+/// The root of another release of Slurm, which `scripts/test-slurm` names.
+fn other_slurm() -> Option<String> {
+    std::env::var("TRIAGE_TEST_SLURM").ok()
+}
+
 /// `scripts/cluster` with `args`.
 pub(crate) fn script(args: &[&str]) -> Answer {
     let path = repository().join("scripts/cluster");
@@ -80,6 +91,8 @@ impl Cluster {
     pub(crate) fn up_again(&self, options: &Options) {
         let mut args = vec!["up", "--dir", self.dir_text()];
         args.extend(options.up.iter().map(String::as_str));
+        let other = other_slurm();
+        args.extend(other.iter().flat_map(|root| ["--slurm", root.as_str()]));
         script(&args).success("scripts/cluster up");
     }
 
@@ -113,7 +126,10 @@ impl Cluster {
         let jobs = format!("--chdir={}/jobs", self.dir_text());
         let mut all = vec!["env", &jobs];
         all.extend_from_slice(argv);
-        run(&all, &[("SLURM_CONF", &self.conf)])
+        // The other release's commands, where they are not this machine's.
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = other_slurm().map_or(path.clone(), |_| format!("{}/clients:{path}", self.dir_text()));
+        run(&all, &[("SLURM_CONF", &self.conf), ("PATH", &path)])
     }
 
     /// A command of Slurm as another user.

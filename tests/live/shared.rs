@@ -1,6 +1,6 @@
 //! Clusters lent to one test after the other: bringing one up once is quicker.
 
-use crate::cluster::{Cluster, Options, built};
+use crate::cluster::{Cluster, Options, hooks};
 use crate::{stub, tend};
 use std::ops::Deref;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -21,7 +21,8 @@ static SUITES: [Shared; 2] = [LazyLock::new(suite), LazyLock::new(suite)];
 
 /// The suite itself, allowed to act; health checks run when a test runs them.
 fn suite() -> Mutex<Cluster> {
-    let hooks = built().to_str().expect("the build folder's path is UTF-8");
+    let hooks = hooks();
+    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
     let options =
         Options::default().with("--hooks", hooks).with("--mode", "act").with("--health-interval", "0");
     let cluster = Cluster::up(&options);

@@ -42,7 +42,12 @@ impl Cluster {
     pub(crate) fn health_check(&self, node: &str) -> Answer {
         let program = self.dir().join("bin/healthcheck");
         let name = format!("SLURMD_NODENAME={node}");
-        run(&["env", "-i", &name, program.to_str().expect("UTF-8")], &[])
+        let mut argv = vec!["env", "-i", &name];
+        // With another release of Slurm, where its scontrol is.
+        let in_root = self.dir().join("clients/in-root");
+        argv.extend(in_root.exists().then(|| in_root.to_str().expect("UTF-8")));
+        argv.push(program.to_str().expect("UTF-8"));
+        run(&argv, &[])
     }
 
     /// Rows of the node's ledger, read with sqlite3 as a person would.

@@ -40,6 +40,9 @@ write_env() {
             printf '#!/usr/bin/env bash\nexec %s %s "$@"\n' "${enter_root[*]@Q}" "$name" >"$dir/clients/$name"
             chmod 0755 "$dir/clients/$name"
         done
+        # For what runs a hook by hand, which finds scontrol where the hook's own configuration says.
+        printf '#!/usr/bin/env bash\nexec %s "$@"\n' "${enter_root[*]@Q}" >"$dir/clients/in-root"
+        chmod 0755 "$dir/clients/in-root"
     fi
     cat >"$dir/env.sh" <<END
 # Source this to use the cluster in $dir.

@@ -1,7 +1,7 @@
 //! The path the suite is for: a GPU is lost, its node goes out, the job goes on elsewhere.
 
 use super::drill;
-use crate::cluster::{Cluster, Options, built};
+use crate::cluster::{Cluster, Options, hooks};
 use crate::{shared, tend};
 use std::collections::BTreeSet;
 
@@ -63,7 +63,8 @@ fn both_jobs_of_a_node_whose_gpu_breaks_run_elsewhere() {
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn slurmds_health_check_drains_a_node_and_its_job_runs_on() {
-    let hooks = built().to_str().expect("UTF-8");
+    let hooks = hooks();
+    let hooks = hooks.to_str().expect("UTF-8");
     let options = Options::default().with("--nodes", "1").with("--hooks", hooks);
     let cluster = Cluster::up(&options.with("--mode", "act").with("--health-interval", "2"));
     let id = cluster.sbatch(&["--gres=gpu:1"], "sleep 300");
