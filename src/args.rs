@@ -9,6 +9,7 @@ use crate::cmd::bundle::BundleArgs;
 use crate::cmd::diagnose::DiagnoseArgs;
 use crate::cmd::doctor::Part;
 use crate::cmd::policy::PolicyArgs;
+use crate::cmd::parts::Kind;
 use crate::cmd::people::parse_reason;
 use crate::render::{When, parse_span, parse_when};
 
@@ -121,6 +122,12 @@ pub(crate) enum Command {
                             /srv/ledgers/*.db > report.html\n  slurm-triage report --json /srv/ledgers | jq .rules"
     )]
     Report(ReportArgs),
+    /// Which GPUs, adapters and nodes cost most jobs and drains. A GPU is known by its serial wherever it sits.
+    #[command(
+        after_help = "Exit status 1: a ledger could not be read.\n\nExamples:\n  slurm-triage parts\n  slurm-triage \
+                            parts --kind gpu --since 30d /srv/ledgers/*.db\n  slurm-triage parts --json /srv/ledgers"
+    )]
+    Parts(PartsArgs),
     /// Who did what, when and why: every change of a case, decision, action and word of a person.
     #[command(
         after_help = "Nothing on it can be changed or removed before retention's time.\n\nExamples:\n  slurm-triage trail \
@@ -233,6 +240,29 @@ pub(crate) struct ReportArgs {
     /// Precision in percent that a rule has to prove, with 95 % certainty, before it is called ready to act.
     #[arg(long, value_name = "PERCENT", default_value_t = 80, value_parser = value_parser!(u32).range(1..=99))]
     pub(crate) bar: u32,
+
+    /// Ledgers to read: files, or folders with *.db files in them [default: this node's own].
+    #[arg(value_name = "LEDGER")]
+    pub(crate) ledgers: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PartsArgs {
+    /// Only faults since then: 2h, 7d, or 2026-03-01T10:00:00Z.
+    #[arg(long, value_name = "WHEN", value_parser = parse_when, default_value = "90d")]
+    pub(crate) since: When,
+
+    /// Only parts of this kind; may be given several times.
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub(crate) kind: Vec<Kind>,
+
+    /// At most so many, the worst.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) limit: u32,
+
+    /// Without a limit.
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) all: bool,
 
     /// Ledgers to read: files, or folders with *.db files in them [default: this node's own].
     #[arg(value_name = "LEDGER")]

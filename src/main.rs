@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Inject(args) => cmd::inject::run(&common, args),
         Command::Scan(args) => cmd::scan::run(&common, args),
         Command::Report(args) => cmd::report::run(&common, args),
+        Command::Parts(args) => cmd::parts::run(&common, args),
         Command::Ack(args) => cmd::people::ack(&common, args),
         Command::Acquit(args) => cmd::people::acquit(&common, args),
         Command::Hold(args) => cmd::people::hold(&common, args),

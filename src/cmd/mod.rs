@@ -10,6 +10,7 @@ pub(crate) mod jobs;
 mod lists;
 pub(crate) mod live;
 pub(crate) mod policy;
+pub(crate) mod parts;
 pub(crate) mod people;
 pub(crate) mod report;
 pub(crate) mod scan;

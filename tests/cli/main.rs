@@ -9,6 +9,7 @@ mod inject;
 mod ledgers;
 mod lists;
 mod live_job;
+mod parts;
 mod people;
 mod report;
 mod scan;
