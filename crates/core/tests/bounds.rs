@@ -197,7 +197,8 @@ fn failed_job<'a>(catalog: &'a Catalog, policy: &'a Policy, restart: u32) -> Inp
 }
 
 fn about_job(output: &Output) -> &Decision {
-    output.decisions.iter().find(|decision| matches!(decision.subject, Subject::Run(_))).unwrap()
+    let about = output.decisions.iter().find(|decision| matches!(decision.subject, Subject::Run(_)));
+    about.unwrap_or_else(|| panic!("nothing is decided about the job: {output:?}"))
 }
 
 fn past(restart: u32, node: &str) -> PastRun {

@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use triage_core::{Action, ActionKey, CaseId, CaseState, Hold, Outcome, Stamp, UnknownWord};
+use triage_core::{Action, ActionKey, CaseState, Hold, NodeName, Outcome, Stamp, UnknownWord};
 
 use crate::batch::{AuditNote, ProcessId};
 use crate::error::Result;
@@ -300,10 +300,10 @@ fn settle(tx: &Transaction<'_>, claimed: &Claimed, outcome: &Outcome, program: &
             params![case.as_str(), CaseState::Acted.word(), CaseState::Open.word()],
         )?;
     }
-    if let (Action::ConfirmDrain { case, .. }, IntentState::Failed) = (&intent.action, state)
+    if let (Action::ConfirmDrain { node, .. }, IntentState::Failed) = (&intent.action, state)
         && !claimed.too_late
     {
-        take_back(tx, case, &outcome.answer)?;
+        take_back(tx, node, &outcome.answer)?;
     }
     store::bump_generation(tx)?;
     let note = AuditNote {
@@ -315,17 +315,15 @@ fn settle(tx: &Transaction<'_>, claimed: &Claimed, outcome: &Outcome, program: &
     Ok(Settled::As(state))
 }
 
-/// The drain of this case was one too many and is lifted: the case is open as before, and a later decision may want
-/// the drain again.
-fn take_back(tx: &Transaction<'_>, case: &CaseId, answer: &str) -> Result<()> {
+/// A drain of ours was one too many and is lifted. Every case it stood for is open as before, and a later decision may
+/// want the drain again.
+fn take_back(tx: &Transaction<'_>, node: &NodeName, answer: &str) -> Result<()> {
     tx.execute(
-        "UPDATE actions SET state = 'failed', answer = ?2 WHERE case_id = ?1 AND kind = 'drain' AND state = 'done'",
-        params![case.as_str(), clip(answer)],
+        "UPDATE actions SET state = 'failed', answer = ?2 WHERE kind = 'drain' AND state = 'done'
+         AND case_id IN (SELECT id FROM cases WHERE node = ?1 AND state = 'acted')",
+        params![node.as_str(), clip(answer)],
     )?;
-    tx.execute(
-        "UPDATE cases SET state = ?2 WHERE id = ?1 AND state = ?3",
-        params![case.as_str(), CaseState::Open.word(), CaseState::Acted.word()],
-    )?;
+    tx.execute("UPDATE cases SET state = 'open' WHERE node = ?1 AND state = 'acted'", [node.as_str()])?;
     Ok(())
 }
 

@@ -94,6 +94,41 @@ fn a_drain_that_was_carried_out_marks_its_case_at_the_same_instant() {
 }
 
 #[test]
+fn a_drain_that_was_one_too_many_leaves_no_case_of_the_node_acted_upon_and_may_come_again() {
+    for (too_late, expect) in [(false, CaseState::Open), (true, CaseState::Acted)] {
+        let mut it = Drain::wanted();
+        let claimed = it.yours(1, T0, true);
+        let _ = it.settle(&claimed, T0, true, false);
+        // The node was taken out once, for whatever cases it had.
+        let other = Case {
+            id: CaseId::from("0badcafe"),
+            fault: "other".to_owned(),
+            state: CaseState::Acted,
+            ..it.case.clone()
+        };
+        let confirm = Action::ConfirmDrain {
+            node: node(),
+            case: it.case.id.clone(),
+            limits: Vec::new(),
+            decision: it.wanted.action.decision().clone(),
+        };
+        let intents = [NewIntent { action: confirm.clone(), expires: T0.plus_secs(60), synthetic: false }];
+        let (name, boot) = (node(), boot());
+        let cases = std::slice::from_ref(&other);
+        let batch = Batch { cases, intents: &intents, ..Batch::new(T0, &name, &boot, "test") };
+        assert!(matches!(it.ledger.record(&batch).unwrap(), Recorded::Committed { intents: 1, .. }));
+        it.wanted = intents[0].clone();
+        let claimed = Claimed { too_late, ..it.yours(1, T0.plus_secs(1), true) };
+        let _ = it.settle(&claimed, T0.plus_secs(2), false, false);
+        let states: Vec<CaseState> =
+            it.ledger.cases(&Filter::default()).unwrap().iter().map(|case| case.state).collect();
+        assert_eq!(states, [expect; 2]);
+        let later = decision(&it.case.clone(), T0.plus_secs(60));
+        assert_eq!(it.want(&later, T0.plus_secs(60)), usize::from(!too_late));
+    }
+}
+
+#[test]
 fn a_closed_case_stays_closed_when_its_drain_comes_late() {
     let mut it = Drain::wanted();
     let claimed = it.yours(1, T0, true);
