@@ -73,6 +73,10 @@ pub(crate) enum Command {
                             --since 7d\n  slurm-triage cases --code xid.79 --json"
     )]
     Cases(ListArgs),
+    /// Which state checks there are, and what each found last.
+    #[command(after_help = "Exit status 1: a check finds something bad, or is blind.\n\nExamples:\n  slurm-triage \
+                            checks\n  slurm-triage checks --json | jq '.checks[] | select(.state == \"blind\")'")]
+    Checks,
     /// Which jobs ran here and how they ended.
     #[command(
         after_help = "Examples:\n  slurm-triage jobs --since 1d\n  slurm-triage jobs --job 4700      all tasks \

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Status => cmd::status::run(&common),
         Command::Events(args) => cmd::events::run(&common, args),
         Command::Cases(args) => cmd::cases::run(&common, args),
+        Command::Checks => cmd::checks::run(&common),
         Command::Jobs(args) => cmd::jobs::run(&common, args),
         Command::Why(args) => cmd::why::run(&common, args),
         Command::Baseline(args) => cmd::baseline::run(&common, args),

@@ -2,6 +2,7 @@
 pub(crate) mod bundle;
 pub(crate) mod baseline;
 pub(crate) mod cases;
+pub(crate) mod checks;
 pub(crate) mod diagnose;
 pub(crate) mod doctor;
 pub(crate) mod events;

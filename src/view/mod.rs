@@ -1,6 +1,7 @@
 //! What `--json` shows of records whose stored form is not meant for programs. Events, cases, verdicts and gates are
 //! shown as the model has them. docs/cli.md describes all of it; a change of a name or a meaning is a new `v`.
 mod action;
+mod check;
 mod code;
 mod decision;
 mod hold;
@@ -13,6 +14,7 @@ mod trail;
 mod trouble;
 
 pub(crate) use action::ActionView;
+pub(crate) use check::CheckView;
 pub(crate) use code::CodeView;
 pub(crate) use decision::DecisionView;
 pub(crate) use hold::HoldView;

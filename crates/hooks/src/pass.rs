@@ -77,7 +77,7 @@ pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Out
         let look = looked.get_or_insert_with(|| {
             let mut look = look(ctx, &loaded);
             look.history = history(ledger, trigger, span.as_ref());
-            look.checks = checks::look(ctx, ledger, (trigger, span.as_ref()), &loaded, &look);
+            look.checks = Some(checks::look(ctx, ledger, (trigger, span.as_ref()), &loaded, &look));
             look
         });
         let (output, seen) = decide(ctx, ledger, (trigger, span.clone()), &loaded, look);
