@@ -176,3 +176,19 @@ proptest! {
         let _ = parse(&SHIPPED[..cut]);
     }
 }
+
+#[test]
+fn a_rate_is_changed_by_name_and_a_misspelt_one_is_said() {
+    let loaded = parse("[rates.link_flaps]\ncount = 3\n\n[rates.link_flap]\ncount = 3\n").unwrap();
+    let rule = triage_core::serd::RULES.iter().find(|rule| rule.name == "link_flaps").unwrap();
+    assert_eq!(loaded.config.rates.of(rule).unwrap().count, 3);
+    let warned: Vec<(usize, &str)> =
+        loaded.warnings.iter().map(|warning| (warning.line, warning.key.as_str())).collect();
+    assert_eq!(warned, [(4, "rates.link_flap")]);
+}
+
+#[test]
+fn a_rate_that_can_never_be_reached_is_refused() {
+    let error = parse("[rates.link_flaps]\ncount = 0\n").unwrap_err();
+    assert!(error.contains("rates.link_flaps") && error.contains("at least 1"), "{error}");
+}

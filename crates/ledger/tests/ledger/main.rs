@@ -9,6 +9,7 @@ mod opening;
 mod people;
 mod processes;
 mod queries;
+mod rates;
 mod recording;
 mod retention;
 mod round_trip;

@@ -243,6 +243,40 @@ fn bytes_of_any_kind_are_lines() {
 }
 
 #[test]
+fn a_line_of_ten_megabytes_stops_nobody_and_the_line_behind_it_is_read() {
+    let log = Log::new();
+    log.append(b"first\n");
+    let mut cursor = log.read(None).cursor;
+    let mut long = vec![b'x'; 10_000_000];
+    long.extend_from_slice(b"\nbehind it\n");
+    log.append(&long);
+    let (mut pieces, mut last) = (0, String::new());
+    for _ in 0..20 {
+        let read = log.read(Some(&cursor));
+        pieces += read.len();
+        last = texts(&read).pop().unwrap_or(last);
+        assert!(read.lost.is_empty(), "nothing is skipped");
+        cursor = read.cursor;
+    }
+    assert_eq!(last, "behind it");
+    assert_eq!(pieces, 10_000_000_usize.div_ceil(LINE_MAX) + 1);
+}
+
+#[test]
+fn a_wall_clock_that_was_set_back_or_forth_loses_no_line() {
+    let log = Log::new();
+    log.append(b"2027-01-15T07:59:50Z n1 kernel: one\n");
+    let first = log.read(None);
+    log.clock.set_wall(Stamp::from_secs(1_800_000_000 - 86_400));
+    log.append(b"2027-01-14T07:59:50Z n1 kernel: two\n");
+    let second = log.read(Some(&first.cursor));
+    assert_eq!(texts(&second), ["two"]);
+    log.clock.set_wall(Stamp::from_secs(1_800_000_000 + 86_400));
+    log.append(b"2027-01-16T07:59:50Z n1 kernel: three\n[   99.000000] four\n");
+    assert_eq!(texts(&log.read(Some(&second.cursor))), ["three", "four"]);
+}
+
+#[test]
 fn a_fifo_in_its_place_is_refused_at_once() {
     let log = Log::new();
     nix::unistd::mkfifo(&log.path(), nix::sys::stat::Mode::S_IRWXU).unwrap();
