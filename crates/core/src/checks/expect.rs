@@ -132,3 +132,25 @@ pub struct ExpectMount {
     /// Also write a file there and remove it again, in a process that may hang.
     pub write: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_list_holds_over_the_rest_on_its_nodes_only() {
+        let nic = |name: &str| ExpectNic { name: name.to_owned(), ..ExpectNic::default() };
+        let part = Expect { gpus: 4, nics: vec![nic("eth1")], learn: false, ..Expect::default() };
+        let all = Expect {
+            gpus: 8,
+            driver: "580.95.05".to_owned(),
+            nics: vec![nic("mlx5_0"), nic("mlx5_1")],
+            on: std::iter::once(("old[1-4]".to_owned(), part)).collect(),
+            ..Expect::default()
+        };
+        let old = all.on_node(|list| list == "old[1-4]");
+        assert_eq!((old.gpus, old.driver.as_str(), old.nics.len(), old.learn), (4, "580.95.05", 1, false));
+        let new = all.on_node(|_| false);
+        assert_eq!((new.gpus, new.nics.len(), new.learn, new.on.is_empty()), (8, 2, true, true));
+    }
+}
