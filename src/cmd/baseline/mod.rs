@@ -22,6 +22,7 @@ const FRESH_S: i64 = 3_600;
 struct Document<'a> {
     v: u32,
     node: &'a NodeName,
+    at: Stamp,
     /// When the node was looked at that this is about.
     looked: Option<Stamp>,
     /// True: it was learned by this call.
@@ -206,6 +207,7 @@ fn document(site: &Site) -> Document<'_> {
     Document {
         v: view::VERSION,
         node: &site.node,
+        at: site.now,
         looked: None,
         learned: false,
         baseline: None,
