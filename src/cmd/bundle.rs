@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use triage_bundle::{Content, OutputText, Redactor, Written};
+use triage_core::Stamp;
 use triage_core::policy::Policy;
 
 use super::live::{self, Live, LiveArgs};
@@ -35,6 +36,9 @@ pub(crate) struct BundleArgs {
 /// What was done, for a program.
 #[derive(Serialize)]
 struct Done<'a> {
+    v: u32,
+    node: &'a str,
+    at: Stamp,
     folder: String,
     files: usize,
     bytes: u64,
@@ -63,7 +67,16 @@ pub(crate) fn run(common: &Common, args: &BundleArgs) -> CmdResult {
         Content { evidence: &bundle.evidence, rules: bundle.rules, files: &files, catalog: &catalog };
     let written = triage_bundle::write(&folder, content, redactor, &mut |name| progress.tell(name))?;
     drop(progress);
-    tell(common, args, &folder, &written, &bundle.evidence.blind)
+    let blind = bundle.evidence.blind;
+    if common.json {
+        let Written { files, bytes } = written;
+        let (node, at, folder) = (site.node.as_str(), site.now, folder.display().to_string());
+        let redacted = args.redact;
+        render::json(&Done { v: 1, node, at, folder, files, bytes, redacted, blind: &blind })?;
+    } else {
+        render::print(page(args, &folder, &written, &blind).text())?;
+    }
+    Ok(exit::OK)
 }
 
 fn is_archive(out: &Path) -> bool {
@@ -71,13 +84,7 @@ fn is_archive(out: &Path) -> bool {
     [".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip"].iter().any(|ending| name.ends_with(ending))
 }
 
-fn tell(common: &Common, args: &BundleArgs, folder: &Path, written: &Written, blind: &[String]) -> CmdResult {
-    if common.json {
-        let Written { files, bytes } = *written;
-        let folder = folder.display().to_string();
-        render::json(&Done { folder, files, bytes, redacted: args.redact, blind })?;
-        return Ok(exit::OK);
-    }
+fn page(args: &BundleArgs, folder: &Path, written: &Written, blind: &[String]) -> Page {
     let mut page = Page::default();
     let kib = written.bytes.div_ceil(1024);
     page.line(0, format_args!("{}: {} files, {kib} KiB", folder.display(), written.files));
@@ -90,8 +97,7 @@ fn tell(common: &Common, args: &BundleArgs, folder: &Path, written: &Written, bl
             page.line(1, line);
         }
     }
-    render::print(page.text())?;
-    Ok(exit::OK)
+    page
 }
 
 /// What is being done, for a person who waits, on one line that is gone at the end.
