@@ -43,7 +43,11 @@ impl<'a> CheckView<'a> {
             mode: setting.mode.word(),
             threshold: check.threshold.map(|_| setting.threshold),
             unit: check.threshold.map(|threshold| threshold.unit),
-            state: if setting.enabled { last.map(|last| last.state.word()) } else { Some(CheckWord::Disabled.word()) },
+            state: if setting.enabled {
+                last.map(|last| last.state.word())
+            } else {
+                Some(CheckWord::Disabled.word())
+            },
             since: last.map(|last| last.since),
             last: last.map(|last| last.at),
             value: last.and_then(|last| last.value.as_deref()),
@@ -58,6 +62,11 @@ impl<'a> CheckView<'a> {
         let ours = ALL.iter().map(|check| Self::new(check.name, check, settings, last(check.name)));
         let site = states.iter().filter(|state| state.name.starts_with(SITE_CODE));
         ours.chain(site.map(|state| Self::new(&state.name, &SITE, settings, Some(state)))).collect()
+    }
+
+    /// Whether it cannot look.
+    pub(crate) fn is_blind(&self) -> bool {
+        self.state == Some(CheckWord::Blind.word())
     }
 
     /// Whether somebody should look at it.

@@ -4,6 +4,7 @@
 //! kernel. So each runs in a process of its own, all at once and each under a deadline; one that does not come back is
 //! killed, or left behind, and that is its finding.
 mod catalog;
+mod checks;
 mod clock;
 mod config;
 mod elf;

@@ -10,7 +10,7 @@ use triage_host::runner::SystemRunner;
 use triage_host::slurm::Scontrol;
 
 use super::finding::{Finding, Findings};
-use super::{catalog, clock, config, kernel_log, ledger, nvml, paths, plugin, policy, slurm};
+use super::{catalog, checks, clock, config, kernel_log, ledger, nvml, paths, plugin, policy, slurm};
 use crate::args::Common;
 use crate::site::{self, Site};
 
@@ -39,6 +39,8 @@ pub(crate) enum Part {
     Nvml,
     /// The clock.
     Clock,
+    /// The state checks.
+    Checks,
 }
 
 /// What a check has to work with.
@@ -70,7 +72,7 @@ impl Checkup<'_> {
 
 impl Part {
     /// Every check, in the order in which they are told.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Config,
         Self::Policy,
         Self::Catalog,
@@ -81,6 +83,7 @@ impl Part {
         Self::KernelLog,
         Self::Nvml,
         Self::Clock,
+        Self::Checks,
     ];
 
     /// Makes the check, in this very process.
@@ -108,6 +111,7 @@ impl Part {
             Self::KernelLog => kernel_log::check(checkup, findings),
             Self::Nvml => nvml::check(checkup, findings),
             Self::Clock => clock::check(checkup, findings),
+            Self::Checks => checks::check(checkup, findings),
         }
     }
 
@@ -117,7 +121,7 @@ impl Part {
             // Two calls of scontrol, and what is around them.
             Self::Slurm | Self::Plugin => config.slurm.command_deadline * 2 + GRACE,
             Self::Nvml => config.deadlines.probe + GRACE,
-            Self::Ledger => site::LEDGER_WAIT + GRACE,
+            Self::Ledger | Self::Checks => site::LEDGER_WAIT + GRACE,
             _ => GRACE,
         }
     }
@@ -139,6 +143,7 @@ impl fmt::Display for Part {
             Self::KernelLog => "kernel_log",
             Self::Nvml => "nvml",
             Self::Clock => "clock",
+            Self::Checks => "checks",
         })
     }
 }

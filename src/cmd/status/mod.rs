@@ -2,6 +2,7 @@
 mod page;
 
 use serde::Serialize;
+use triage_core::checks::CheckState;
 use triage_core::{Case, Hold, JobSpan, NodeName, Stamp};
 use triage_ledger::{AuditRow, Filter, IntentRow, Level, SourceRow};
 
@@ -10,7 +11,8 @@ use crate::exit::{self, CmdResult};
 use crate::render;
 use crate::site::Site;
 use crate::view::{
-    self, ActionView, HealthCheckView, HoldView, JobView, LedgerView, PolicyView, SourceView, TroubleView,
+    self, ActionView, CheckView, HealthCheckView, HoldView, JobView, LedgerView, PolicyView, SourceView,
+    TroubleView,
 };
 
 /// How far back the suite's own trouble is told, and the most rows of it.
@@ -26,6 +28,7 @@ struct Read {
     holds: Vec<Hold>,
     trouble: Vec<AuditRow>,
     ledger: LedgerView,
+    checks: Vec<CheckState>,
 }
 
 #[derive(Serialize)]
@@ -40,6 +43,8 @@ struct Document<'a> {
     /// What people have put on hold.
     holds: Vec<HoldView<'a>>,
     sources: &'a [SourceView<'a>],
+    /// State checks that find something bad, or are blind.
+    checks: &'a [CheckView<'a>],
     pending: Vec<ActionView<'a>>,
     jobs: Vec<JobView<'a>>,
     policy: PolicyView,
@@ -53,15 +58,21 @@ pub(crate) fn run(common: &Common) -> CmdResult {
     let health_check = HealthCheckView::new(&read.sources, site.now);
     let sources = read.sources.iter().filter(|row| !view::is_health_check(row));
     let sources: Vec<SourceView<'_>> = sources.map(SourceView::from).collect();
+    let mut checks = CheckView::all(&site.config.checks, &read.checks);
+    checks.retain(CheckView::wants_attention);
     let document = Document {
         v: view::VERSION,
         node: &site.node,
         at: site.now,
-        well: read.cases.is_empty() && !health_check.overdue && !sources.iter().any(SourceView::is_blind),
+        well: read.cases.is_empty()
+            && !health_check.overdue
+            && !sources.iter().any(SourceView::is_blind)
+            && !checks.iter().any(CheckView::is_blind),
         health_check,
         cases: &read.cases,
         holds: read.holds.iter().map(HoldView::from).collect(),
         sources: &sources,
+        checks: &checks,
         pending: read.pending.iter().map(ActionView::from).collect(),
         jobs: read.on_node.iter().map(|span| JobView::new(span, &[])).collect(),
         policy: PolicyView::load(&site),
@@ -89,5 +100,6 @@ fn read(site: &Site) -> anyhow::Result<Read> {
         holds: ledger.holds(site.now)?,
         trouble: ledger.audit(&loud)?,
         ledger: LedgerView::new(&ledger, &site.config.ledger)?,
+        checks: ledger.checks()?,
     })
 }

@@ -27,6 +27,11 @@ pub(super) fn page(document: &Document<'_>) -> Page {
         sources => page.table(0, &source_table(sources, document.at)),
     }
     page.line(0, health_check(document));
+    if !document.checks.is_empty() {
+        page.heading("Checks that want attention");
+        page.table(0, &crate::cmd::checks::table(document.checks, document.at));
+        page.line(0, "slurm-triage checks lists all of them");
+    }
     if !document.pending.is_empty() {
         page.heading("Pending");
         page.table(0, &pending_table(&document.pending, document.at));
@@ -54,6 +59,11 @@ fn headline(document: &Document<'_>) -> String {
         0 => {}
         1 => troubles.push("1 blind source".to_owned()),
         n => troubles.push(format!("{n} blind sources")),
+    }
+    match document.checks.iter().filter(|check| check.is_blind()).count() {
+        0 => {}
+        1 => troubles.push("1 blind check".to_owned()),
+        n => troubles.push(format!("{n} blind checks")),
     }
     if document.health_check.overdue {
         troubles.push("nobody looks".to_owned());
