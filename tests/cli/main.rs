@@ -3,6 +3,7 @@
 //! What it prints is compared with `snapshots/`; `INSTA_UPDATE=always cargo test --test cli` writes them anew.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails by panic, helpers included")]
 
+mod baseline;
 mod doctor;
 mod hostile;
 mod inject;
@@ -11,6 +12,7 @@ mod lists;
 mod live_job;
 mod parts;
 mod people;
+mod policy;
 mod report;
 mod scan;
 mod status;
