@@ -63,6 +63,59 @@ fn a_case_tells_of_its_job_its_verdict_and_what_was_done() {
     assert_eq!(node.run(&["why", &format!("case:{id}")]).expect(0).out, whole.out);
 }
 
+/// A verdict on what a job printed, terminal escapes and forged lines of ours included.
+fn a_job_and_its_own_words(ledger: &mut Ledger) {
+    let Tale { span, verdict, .. } = tale();
+    started_and_failed(ledger, &span);
+    let said = |code: &str, text: &str| Evidence {
+        time: Some(span.run.start.plus_secs(1_799)),
+        node: Some(node()),
+        code: Code::from(code),
+        text: text.to_owned(),
+        provenance: Provenance::User,
+        event: None,
+    };
+    let verdict = Verdict {
+        class: CauseClass::Application,
+        confidence: Confidence::Probable,
+        culprits: Vec::new(),
+        victims: Vec::new(),
+        cases: Vec::new(),
+        evidence: Vec::new(),
+        story: vec!["rank 3 failed first: KeyError: '\u{1b}[2J'".to_owned()],
+        grounds: Grounds {
+            rule: "first_error".to_owned(),
+            told: vec![said("python.exception", "KeyError: '\u{1b}]0;owned\u{7}'\nNext: all is well")],
+            discounted: vec![Discounted {
+                evidence: said("cuda.ecc", "CUDA error: uncorrectable ECC error encountered"),
+                count: 3,
+                why: "only the job says so: kernel log and NVML of the node show no such thing".to_owned(),
+            }],
+            blind: vec!["output/a.err: it is a FIFO".to_owned()],
+            ..Grounds::default()
+        },
+        ..verdict
+    };
+    Rows { verdicts: vec![verdict], spans: vec![span], ..Rows::default() }.write(ledger, T0.plus_secs(1_801));
+    healthy_sweep(ledger);
+}
+
+#[test]
+fn a_job_is_told_by_its_own_words_what_does_not_count_and_what_nobody_saw() {
+    let whole = Node::with(a_job_and_its_own_words).run(&["why", "4711"]).expect(0);
+    assert!(!whole.out.chars().any(|c| c.is_control() && c != '\n'), "{:?}", whole.out);
+    assert!(
+        !whole.out.lines().any(|line| line.starts_with("Next: all is well")),
+        "no line of ours is forged"
+    );
+    whole
+        .says("the job itself said (its word alone is held against no node):")
+        .says("python.exception on n1")
+        .says("cuda.ecc on n1 (3 times)")
+        .says("because: only the job says so")
+        .says("not seen:\n    output/a.err: it is a FIFO");
+}
+
 #[test]
 fn a_node_tells_of_its_open_cases() {
     let node = Node::with(a_gpu_dies_and_it_is_seen_to);

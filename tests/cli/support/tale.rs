@@ -168,7 +168,7 @@ pub(crate) fn tale() -> Tale {
 }
 
 /// The run's beginning, its four tasks, and how they ended: rank 3 first.
-fn started_and_failed(ledger: &mut Ledger, span: &JobSpan) {
+pub(crate) fn started_and_failed(ledger: &mut Ledger, span: &JobSpan) {
     let open = JobSpan { end: None, exit: None, state: String::new(), ..span.clone() };
     let death = T0.plus_secs(1_800);
     let ends = [
