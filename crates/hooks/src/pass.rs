@@ -153,10 +153,16 @@ fn history(ledger: &Ledger, trigger: Trigger, span: Option<&JobSpan>) -> Vec<Pas
     })
 }
 
+/// From the clock: `/proc/stat`, which also tells it, takes the kernel milliseconds to write on a machine of many CPUs.
+fn booted(ctx: &Ctx<'_>) -> Option<Stamp> {
+    let up = i64::try_from(ctx.clock.monotonic().as_micros()).ok()?;
+    Some(ctx.now().plus_micros(-up))
+}
+
 fn past(ctx: &Ctx<'_>, loaded: &Loaded, look: &Look) -> Past {
     Past {
         since: loaded.since,
-        booted: ctx.root.boot_time().ok(),
+        booted: booted(ctx),
         engines: loaded.rates.clone(),
         closed: loaded.closed.clone(),
         thresholds: ctx.config.rates.clone(),
