@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use triage_core::{Action, ActionKey, CaseState, Hold, NodeName, Outcome, Stamp, UnknownWord};
+use triage_core::{Action, ActionKey, CaseId, CaseState, Hold, NodeName, Outcome, Stamp, UnknownWord};
 
 use crate::batch::{AuditNote, ProcessId};
 use crate::error::Result;
@@ -295,15 +295,19 @@ fn settle(tx: &Transaction<'_>, claimed: &Claimed, outcome: &Outcome, program: &
         return Ok(Settled::NotYours);
     }
     if let (Action::Drain { case, .. }, true) = (&intent.action, outcome.done) {
-        tx.execute(
+        let moved = tx.execute(
             "UPDATE cases SET state = ?2 WHERE id = ?1 AND state = ?3",
             params![case.as_str(), CaseState::Acted.word(), CaseState::Open.word()],
         )?;
+        if moved > 0 {
+            let moved = trail::Moved { to: CaseState::Acted, at: outcome.at, program, why: &outcome.answer };
+            trail::moved(tx, case, &moved)?;
+        }
     }
     if let (Action::ConfirmDrain { node, .. }, IntentState::Failed) = (&intent.action, state)
         && !claimed.too_late
     {
-        take_back(tx, node, &outcome.answer)?;
+        take_back(tx, node, (outcome, program))?;
     }
     store::bump_generation(tx)?;
     let note = AuditNote {
@@ -317,7 +321,17 @@ fn settle(tx: &Transaction<'_>, claimed: &Claimed, outcome: &Outcome, program: &
 
 /// A drain of ours was one too many and is lifted. Every case it stood for is open as before, and a later decision may
 /// want the drain again.
-fn take_back(tx: &Transaction<'_>, node: &NodeName, answer: &str) -> Result<()> {
+fn take_back(
+    tx: &Transaction<'_>,
+    node: &NodeName,
+    (Outcome { answer, at, .. }, program): (&Outcome, &str),
+) -> Result<()> {
+    let mut acted = tx.prepare("SELECT id FROM cases WHERE node = ?1 AND state = 'acted' ORDER BY id")?;
+    let acted = rows::collect(&mut acted, [node.as_str()], |row| rows::text::<CaseId>(row, "id"))?;
+    for case in &acted {
+        let moved = trail::Moved { to: CaseState::Open, at: *at, program, why: answer };
+        trail::moved(tx, case, &moved)?;
+    }
     tx.execute(
         "UPDATE actions SET state = 'failed', answer = ?2 WHERE kind = 'drain' AND state = 'done'
          AND case_id IN (SELECT id FROM cases WHERE node = ?1 AND state = 'acted')",

@@ -2,13 +2,13 @@
 //! It says who, what, when, why, on what evidence, past which gates, and with which outcome.
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
-use triage_core::{Action, Case, CaseState, Decision, Gate, Mode, Stamp, Subject};
+use triage_core::{Action, Case, CaseId, CaseState, Decision, Gate, Mode, Stamp, Subject};
 
 use crate::batch::{AuditNote, Batch, Level};
 use crate::error::Result;
 use crate::intents::IntentState;
 use crate::query::AuditRow;
-use crate::rows::{self, audit, meta};
+use crate::rows::{self, audit, case, meta};
 
 /// Most ids of evidence one row names; the case has all.
 const EVIDENCE: usize = 16;
@@ -187,6 +187,36 @@ pub(crate) fn about_case(kind: impl Into<String>, case: &Case) -> AuditNote {
     }
 }
 
+/// A case that an action moved on.
+pub(crate) struct Moved<'a> {
+    /// Where it stands now.
+    pub(crate) to: CaseState,
+    pub(crate) at: Stamp,
+    pub(crate) program: &'a str,
+    pub(crate) why: &'a str,
+}
+
+/// Writes that an action moved a case on.
+pub(crate) fn moved(conn: &Connection, id: &CaseId, moved: &Moved<'_>) -> Result<()> {
+    let sql = format!("SELECT {} FROM {} WHERE c.id = ?1", case::COLUMNS, case::FROM);
+    let Some(case) = conn.query_row(&sql, [id.as_str()], case::read).optional()? else { return Ok(()) };
+    let before = match moved.to {
+        CaseState::Acted => CaseState::Open,
+        _ => CaseState::Acted,
+    };
+    let note = AuditNote {
+        text: moved.why.to_owned(),
+        synthetic: case.synthetic,
+        facts: TrailFacts {
+            before: Some(format!("{before} {}", case.confidence)),
+            after: Some(format!("{} {}", moved.to, case.confidence)),
+            ..TrailFacts::default()
+        },
+        ..about_case(format!("case.{}", moved.to), &case)
+    };
+    audit::put(conn, moved.at, moved.program, &note)
+}
+
 fn change(case: &Case, before: Option<&Before>) -> Option<(String, Option<String>)> {
     let Some(before) = before else { return Some(("case.opened".to_owned(), None)) };
     let was = Some(format!("{} {}", before.state, before.confidence));
@@ -263,7 +293,7 @@ pub(crate) fn about_action(conn: &Connection, action: &Action, state: IntentStat
     Ok(AuditNote {
         level: if state == IntentState::Failed { Level::Warning } else { Level::Info },
         rule,
-        case: case.as_deref().map(triage_core::CaseId::from),
+        case: case.as_deref().map(CaseId::from),
         node: node.unwrap_or_default(),
         job,
         facts: TrailFacts {

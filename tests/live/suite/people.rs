@@ -1,0 +1,88 @@
+//! What a person says holds against everything the suite would do.
+
+use super::drill;
+use crate::cluster::{Cluster, built};
+use crate::shared;
+
+/// `slurm-triage` on a node of the cluster.
+fn say(cluster: &Cluster, node: &str, args: &[&str]) -> String {
+    let program = built().join("slurm-triage");
+    let config = cluster.dir().join("etc/triage.toml");
+    let place =
+        [program.to_str().expect("UTF-8"), "--node", node, "--config", config.to_str().expect("UTF-8")];
+    let said = cluster.run(&[&place, args].concat());
+    said.success(args[0])
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_node_on_hold_is_left_alone_until_it_is_released() {
+    let cluster = shared::lend_suite();
+    cluster.spy();
+    let id = drill::running(&cluster, &["--gres=gpu:8"]);
+    say(&cluster, "n1", &["hold", "n1", "--reason", "burn-in"]);
+    drill::lose_gpu(&cluster, "n1", 3);
+    drill::end(&cluster, &id);
+    assert!(cluster.wait_done(&id).is("FAILED"), "nor is its job run again");
+    cluster.health_check("n1");
+    assert!(!drill::is_out(&cluster, "n1"));
+    assert_eq!(drill::held_by(&cluster, "n1", "drain"), "operator_hold");
+    assert_eq!(drill::held_by(&cluster, "n1", "requeue"), "operator_hold");
+    let next = cluster.sbatch(&["--nodelist=n1"], "true");
+    assert!(cluster.wait_done(&next).is("COMPLETED"), "nor does it refuse jobs");
+    assert_eq!(cluster.obeyed(&["update"]), 0);
+    say(&cluster, "n1", &["release", "n1", "--reason", "it is over"]);
+    cluster.health_check("n1");
+    drill::wait_our_drain(&cluster, "n1");
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn an_intent_that_waits_is_not_carried_out_once_its_case_is_closed_or_its_node_held() {
+    let cluster = shared::lend_suite();
+    drill::lose_gpu(&cluster, "n1", 3);
+    // The controller is away, so that the drain is wanted and not done.
+    cluster.stop("slurmctld");
+    cluster.health_check("n1");
+    assert_eq!(cluster.ledger_value("n1", "SELECT state FROM actions WHERE kind = 'drain'"), "pending");
+    say(&cluster, "n1", &["hold", "n1", "--reason", "I look at it myself"]);
+    cluster.start("slurmctld");
+    cluster.wait_for("the controller answers", || cluster.scontrol(&["ping"]).ok().then_some(()));
+    cluster.health_check("n1");
+    assert!(!drill::is_out(&cluster, "n1"));
+    let case = cluster.ledger_value("n1", "SELECT id FROM cases");
+    cluster.mend("n1");
+    let said = say(&cluster, "n1", &["acquit", &case, "--reason", "I pulled it out myself"]);
+    assert!(said.contains("given up: drain:n1:"), "{said}");
+    say(&cluster, "n1", &["release", "n1", "--reason", "done"]);
+    cluster.health_check("n1");
+    assert!(!drill::is_out(&cluster, "n1"));
+    let trail =
+        "SELECT what || ' ' || who AS line FROM v_trail WHERE what LIKE 'hold.%' OR what = 'case.acquitted'";
+    let rows = cluster.ledger("n1", trail);
+    let lines: Vec<&str> = rows.iter().filter_map(|row| row["line"].as_str()).collect();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[0].starts_with("hold.placed ") && lines[1].starts_with("case.acquitted "), "{lines:?}");
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn an_acknowledged_repair_closes_the_case_and_leaves_the_drain_to_who_may_lift_it() {
+    let cluster = shared::lend_suite();
+    drill::lose_gpu(&cluster, "n1", 3);
+    cluster.health_check("n1");
+    drill::wait_our_drain(&cluster, "n1");
+    let case = cluster.ledger_value("n1", "SELECT id FROM cases");
+    cluster.mend("n1");
+    let said = say(&cluster, "n1", &["ack", &case, "--reason", "riser replaced"]);
+    assert!(said.contains("stays so") && said.contains("state=undrain"), "{said}");
+    assert!(drill::is_out(&cluster, "n1"));
+    assert_eq!(cluster.ledger_value("n1", "SELECT state FROM cases"), "resolved");
+    // What Slurm said of the node is kept for the report.
+    let seen = cluster.ledger("n1", "SELECT * FROM v_sightings WHERE is_out = 0");
+    assert!(!seen.is_empty(), "the node was in service before");
+    let told = say(&cluster, "n1", &["--json", "report"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["decisions"][0]["grade"], "right", "{told}");
+    assert!(!told["decisions"][0]["done_at"].is_null(), "{told}");
+}
