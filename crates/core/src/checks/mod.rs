@@ -77,6 +77,7 @@ pub const ALL: &[Check] = &[
     gpu::SPEED,
     gpu::REPLAYS,
     gpu::AER,
+    gpu::AER_CORRECTED,
     gpu::THROTTLE,
     gpu::TEMPERATURE,
     gpu::PERSISTENCE,

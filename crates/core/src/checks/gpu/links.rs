@@ -56,11 +56,11 @@ fn wanted_links(
 /// Errors that the link repaired, at a rate at which it is no more a good link.
 pub(in super::super) const NVLINK_ERRORS: Check = Check {
     name: "gpu_nvlink_errors",
-    finds: "replays, recoveries or CRC errors on an NVLink at a high rate",
+    finds: "replays or CRC errors on an NVLink at a high rate",
     threshold: Some(Threshold {
         value: 100.0,
-        unit: "errors a second on one link, at least; one recovery counts as a hundred errors",
-        source: "DCGM's health watch for CRC errors (100 a second); that a recovery weighs more is ours",
+        unit: "errors a second on one link, at least",
+        source: "DCGM's health watch for CRC errors (100 a second)",
     }),
     fault: "gpu.nvlink_errors",
     good_for_s: 3_600,
@@ -73,24 +73,21 @@ fn errors(input: &CheckInput<'_>, findings: &mut Findings) {
         let Some(last) = before(input, gpu) else { continue };
         for link in &gpu.nvlinks {
             let Some(old) = last.nvlinks.iter().find(|old| old.link == link.link) else { continue };
-            let (errors, recoveries) = link_growth(link, old);
-            let weighed = errors.saturating_add(recoveries.saturating_mul(100));
-            if rate(input, weighed, 1.0).is_some_and(|rate| weighed > 0 && rate >= input.setting.threshold) {
+            let errors = link_growth(link, old);
+            if rate(input, errors, 1.0).is_some_and(|rate| errors > 0 && rate >= input.setting.threshold) {
                 findings.likely(
                     resource(gpu),
-                    format!(
-                        "GPU {} link {}: {errors} errors and {recoveries} recoveries since the last sweep",
-                        gpu.index, link.link
-                    ),
+                    format!("GPU {} link {}: {errors} errors since the last sweep", gpu.index, link.link),
                 );
             }
         }
     }
 }
 
-fn link_growth(now: &NvLinkReading, old: &NvLinkReading) -> (u64, u64) {
+/// Recoveries are counted over a day, by the rate `nvlink_recoveries`.
+fn link_growth(now: &NvLinkReading, old: &NvLinkReading) -> u64 {
     let grown = |f: fn(&NvLinkReading) -> Option<u64>| growth(f(now), f(old)).unwrap_or(0);
-    (grown(|l| l.replays).saturating_add(grown(|l| l.crc)), grown(|l| l.recoveries))
+    grown(|link| link.replays).saturating_add(grown(|link| link.crc))
 }
 
 /// A GPU that did not come into the fabric cannot talk over NVSwitch; CUDA does not start on it (error 802).

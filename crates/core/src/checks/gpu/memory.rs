@@ -2,7 +2,8 @@
 use super::super::{Check, CheckInput, Findings, Threshold};
 use super::{GPU, before, gpus, growth, rate, resource};
 
-/// Corrected errors cost nothing; many of them announce the other kind.
+/// Corrected errors cost nothing; many of them announce the other kind. The rate `gpu_corrected`, which counts over a day,
+/// makes the cases; this shows the hour.
 pub(in super::super) const ECC_CORRECTED: Check = Check {
     name: "gpu_ecc_corrected",
     finds: "corrected ECC errors at a high rate",
@@ -11,6 +12,7 @@ pub(in super::super) const ECC_CORRECTED: Check = Check {
         unit: "errors an hour, at least",
         source: "ours; what other tools allow in total lies between ten thousand and fifty million",
     }),
+    listed: true,
     good_for_s: 3_600,
     evaluate: corrected,
     ..GPU

@@ -18,7 +18,7 @@ pub(super) use leftovers::{LEFT_MEMORY, LEFT_PROCESSES};
 pub(super) use links::{FABRIC, FABRIC_SERVICES, NVLINK, NVLINK_ERRORS};
 pub(super) use memory::{ECC_CORRECTED, REMAP_GROWTH};
 pub(super) use mig::MIG;
-pub(super) use pcie::{AER, BUS, REPLAYS, SPEED, WIDTH};
+pub(super) use pcie::{AER, AER_CORRECTED, BUS, REPLAYS, SPEED, WIDTH};
 pub(super) use same::{IDENTITY, VERSIONS};
 
 use super::{Check, CheckInput, Findings};

@@ -132,22 +132,56 @@ fn replays(input: &CheckInput<'_>, findings: &mut Findings) {
     }
 }
 
-/// The kernel's own counts, also of errors whose lines its log's rate limit left out.
+/// The kernel's own counts, also of errors whose lines its log's rate limit left out. Each uncorrected one counts.
 pub(in super::super) const AER: Check = Check {
-    name: "pcie_aer",
-    finds: "PCIe errors of a GPU or network adapter: uncorrected ones, or corrected ones at a high rate",
+    name: "pcie_uncorrected",
+    finds: "uncorrected PCIe errors of a GPU, NVSwitch or network adapter since the last look",
     reads: &[Area::Pci],
-    threshold: Some(Threshold {
-        value: 1_000.0,
-        unit: "corrected errors an hour, at least; of uncorrected ones each counts",
-        source: "ours; a good link has none for days",
-    }),
+    fault: "pcie.aer_nonfatal",
     good_for_s: 3_600,
-    evaluate: aer,
+    evaluate: uncorrected,
     ..GPU
 };
 
-fn aer(input: &CheckInput<'_>, findings: &mut Findings) {
+fn uncorrected(input: &CheckInput<'_>, findings: &mut Findings) {
+    grown(input, findings, |now, then| {
+        let (nonfatal, fatal) = (by(now, then, |c| c.nonfatal), by(now, then, |c| c.fatal));
+        (nonfatal > 0 || fatal > 0)
+            .then(|| format!("{fatal} fatal and {nonfatal} non-fatal PCIe errors since the last look"))
+    });
+}
+
+/// What the link repaired by itself, at a rate at which it is no more a good link.
+pub(in super::super) const AER_CORRECTED: Check = Check {
+    name: "pcie_corrected",
+    finds: "corrected PCIe errors of a GPU, NVSwitch or network adapter at a high rate",
+    reads: &[Area::Pci],
+    threshold: Some(Threshold {
+        value: 1_000.0,
+        unit: "errors an hour, at least",
+        source: "ours; a good link has none for days",
+    }),
+    fault: "pcie.corrected",
+    good_for_s: 3_600,
+    evaluate: corrected,
+    ..GPU
+};
+
+fn corrected(input: &CheckInput<'_>, findings: &mut Findings) {
+    grown(input, findings, |now, then| {
+        let corrected = by(now, then, |c| c.correctable);
+        let hourly = rate(input, corrected, 3_600.0)?;
+        (corrected > 0 && hourly >= input.setting.threshold)
+            .then(|| format!("{corrected} corrected PCIe errors since the last look, {hourly:.0} an hour"))
+    });
+}
+
+/// Asks both ends of every link what grew.
+fn grown(
+    input: &CheckInput<'_>,
+    findings: &mut Findings,
+    trouble: impl Fn(AerCounts, AerCounts) -> Option<String>,
+) {
     let last = input.before.and_then(|before| before.pci.as_ref()?.said.as_ref());
     for device in devices(input) {
         let Some(old) = last.and_then(|last| last.at(device.address)) else { continue };
@@ -155,25 +189,18 @@ fn aer(input: &CheckInput<'_>, findings: &mut Findings) {
             .port
             .map(|port| format!("{port}, the bridge above {}", device.address))
             .unwrap_or_default();
-        let ends = [(device.address.to_string(), device.aer, old.aer), (port, device.port_aer, old.port_aer)];
-        for (end, now, then) in ends {
-            let Some((now, then)) = now.zip(then) else { continue };
-            if let Some(text) = aer_trouble(input, now, then) {
+        for (end, now, then) in
+            [(device.address.to_string(), device.aer, old.aer), (port, device.port_aer, old.port_aer)]
+        {
+            if let Some(text) = now.zip(then).and_then(|(now, then)| trouble(now, then)) {
                 findings.likely(resource_of(device), format!("{end}: {text}"));
             }
         }
     }
 }
 
-fn aer_trouble(input: &CheckInput<'_>, now: AerCounts, then: AerCounts) -> Option<String> {
-    let grown = |f: fn(AerCounts) -> u64| growth(Some(f(now)), Some(f(then))).unwrap_or(0);
-    let (corrected, nonfatal, fatal) = (grown(|c| c.correctable), grown(|c| c.nonfatal), grown(|c| c.fatal));
-    if nonfatal > 0 || fatal > 0 {
-        return Some(format!("{fatal} fatal and {nonfatal} non-fatal PCIe errors since the last look"));
-    }
-    let hourly = rate(input, corrected, 3_600.0)?;
-    (corrected > 0 && hourly >= input.setting.threshold)
-        .then(|| format!("{corrected} corrected PCIe errors since the last look, {hourly:.0} an hour"))
+fn by(now: AerCounts, then: AerCounts, count: fn(AerCounts) -> u64) -> u64 {
+    growth(Some(count(now)), Some(count(then))).unwrap_or(0)
 }
 
 /// GPUs, switches and adapters on the bus that answer.

@@ -57,8 +57,8 @@ fn grown(now: &RdmaPort, old: &RdmaPort, name: &str) -> Option<u64> {
     now.counter(name)?.checked_sub(old.counter(name)?)
 }
 
-/// A link that went down and came back between two looks shows in its counters alone. How often over hours is told by the
-/// count of such events.
+/// A link that went down and came back between two looks may show in its counters alone. How often the kernel told of it over
+/// a day is the rate `link_flaps`.
 pub(in super::super) const FLAPS: Check = Check {
     name: "nic_flaps",
     finds: "a link that went down and came back since the last look",
@@ -67,7 +67,7 @@ pub(in super::super) const FLAPS: Check = Check {
         unit: "times between two looks, at least",
         source: "ours; others allow three in three hours, or five in a day",
     }),
-    fault: "nic.flaps",
+    fault: "nic.flapping",
     good_for_s: 3_600,
     evaluate: flaps,
     ..NIC
