@@ -142,8 +142,5 @@ fn a_gigabyte_of_healthy_logs_makes_no_case_and_no_drain() {
         bytes += node.five_minutes();
     }
     node.assert_well();
-    println!(
-        "{bytes} bytes, {} lines, {} boots, {} events, no case",
-        node.lines, node.boots, node.events
-    );
+    println!("{bytes} bytes, {} lines, {} boots, {} events, no case", node.lines, node.boots, node.events);
 }

@@ -250,7 +250,10 @@ fn a_line_of_the_boot_before_is_history_unless_it_outlives_a_reboot() {
 fn a_healthy_array_and_a_fabric_manager_that_is_not_needed_are_no_cases() {
     let healthy = [
         (590, "md/raid1:md0: active with 2 out of 2 mirrors"),
-        (591, "nvidia-fabricmanager-start.sh[88]: request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]"),
+        (
+            591,
+            "nvidia-fabricmanager-start.sh[88]: request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]",
+        ),
     ];
     assert_eq!(cases(&healthy), []);
     assert_eq!(cases(&[(590, "md/raid1:md0: active with 1 out of 2 mirrors")]).len(), 1);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Input, Need, Output, Trigger};
 use crate::detectors::CaseBook;
 use crate::{
-    Action, Case, CaseId, Confidence, Decision, Event, EventId, Observation, Payload, Provenance, Role,
-    Verdict, checks, decide, detectors, judge, serd, sources, sweep,
+    Action, Case, CaseId, CauseClass, Confidence, Decision, Event, EventId, Observation, Payload, Provenance,
+    Role, Verdict, checks, decide, detectors, judge, serd, sources, sweep,
 };
 
 /// Events of one code on one resource that a single pass keeps. A crashing job can log the same Xid a hundred
@@ -125,6 +125,15 @@ fn asks_for_fleet(input: &Input<'_>, actions: &[crate::Action]) -> bool {
         && actions.iter().any(|action| matches!(action, crate::Action::Drain { .. }))
 }
 
+/// Whether a fault of this node, seen while the run was on it, is likely enough to ask no other node.
+fn explains(case: &crate::Case, span: &crate::JobSpan) -> bool {
+    case.is_open()
+        && case.advice.wants_node_out()
+        && case.confidence >= Confidence::Probable
+        && matches!(case.class, CauseClass::Hardware | CauseClass::System)
+        && case.last_seen >= span.run.start
+}
+
 /// What must be asked. A healthy node with a healthy job asks nothing.
 fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> Vec<Need> {
     let mut needs = Vec::new();
@@ -144,7 +153,8 @@ fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> 
     }
     let Some(span) = judged else { return needs };
     // With a fault of this node's own the job is explained; a peer that has one too drains itself.
-    let ask_peers = span.nodes.len() > 1 && !wants_node_out && input.peers.is_open();
+    let explained = cases.iter().any(|case| explains(case, span));
+    let ask_peers = span.nodes.len() > 1 && !explained && input.peers.is_open();
     if ask_peers {
         needs.push(Need::Peers);
     }
