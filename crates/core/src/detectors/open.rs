@@ -4,7 +4,7 @@ use crate::pipeline::Input;
 use crate::{CauseClass, Confidence, Event, JobSpan, Provenance, Role, RunId};
 
 /// Events that a case may rest on.
-pub(super) fn trusted<'a>(events: &'a [Event]) -> impl Iterator<Item = &'a Event> + Clone {
+pub(super) fn trusted(events: &[Event]) -> impl Iterator<Item = &Event> + Clone {
     events.iter().filter(|event| event.provenance == Provenance::Trusted)
 }
 
