@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use triage_core::reading::{GpuReading, NvLinkReading, NvmlReading, NvmlState};
 use triage_core::{
-    Advice, BootId, Case, CaseId, CaseState, CauseClass, ClearedBy, Code, Confidence, Event, EventId,
-    ExitStatus, JobAsk, JobSpan, NodeName, Observation, Payload, Provenance, Resource, Role, RunId,
-    SourceKind, Stamp,
+    Advice, BootId, Case, CaseId, CaseState, CauseClass, ClearedBy, Code, Confidence, Decision, DecisionId,
+    Event, EventId, ExitStatus, Grounds, Intent, JobAsk, JobSpan, Mode, NodeName, Observation, Payload,
+    Provenance, Resource, Role, RunId, SourceKind, Stamp, Subject, Verdict, VerdictId,
 };
 use triage_ledger::{Batch, Cursor, Ledger, OpenOptions, Reading, Recorded, Seen, SourceReport};
 
@@ -33,7 +33,10 @@ fn main() {
 pub(crate) fn fill(path: &Path, events: u64) -> Stamp {
     let node = NodeName::from("gpu01");
     let boot = BootId::from("11111111-2222-3333-4444-555555555555");
-    let mut ledger = Ledger::open(path, &OpenOptions::writer(Duration::from_secs(30), BEGIN)).unwrap();
+    // Larger than a site lets it grow: a million events take some 700 MB.
+    let options =
+        OpenOptions { max_bytes: 8_000_000_000, ..OpenOptions::writer(Duration::from_secs(30), BEGIN) };
+    let mut ledger = Ledger::open(path, &options).unwrap();
     let mut now = BEGIN;
     for first in (0..events).step_by(usize::try_from(EVENTS_A_BATCH).unwrap()) {
         let lines: Vec<Observation> =
@@ -42,6 +45,10 @@ pub(crate) fn fill(path: &Path, events: u64) -> Stamp {
         let cases: Vec<Case> =
             events.chunks(100).map(|part| closed_case(&part[..part.len().min(10)])).collect();
         let spans: Vec<JobSpan> = events.iter().step_by(10).map(span).collect();
+        // One run in ten failed and was judged; each case and each verdict was decided about.
+        let verdicts: Vec<Verdict> = spans.iter().step_by(10).map(verdict).collect();
+        let decisions: Vec<Decision> =
+            cases.iter().map(about_case).chain(verdicts.iter().map(about_run)).collect();
         now = events.last().unwrap().at;
         let reading = Reading { at: now, boot: boot.clone(), synthetic: false, reading: sweep() };
         let batch = Batch {
@@ -49,6 +56,8 @@ pub(crate) fn fill(path: &Path, events: u64) -> Stamp {
             events: &events,
             cases: &cases,
             spans: &spans,
+            verdicts: &verdicts,
+            decisions: &decisions,
             cursors: &[Cursor {
                 source: SourceKind::Kmsg,
                 stream: String::new(),
@@ -167,6 +176,50 @@ fn span(event: &Event) -> JobSpan {
         end: Some(event.at.plus_secs(60)),
         exit: Some(ExitStatus::Exit(1)),
         state: "FAILED".to_owned(),
+    }
+}
+
+fn verdict(span: &JobSpan) -> Verdict {
+    let at = span.end.unwrap();
+    Verdict {
+        id: VerdictId::of(&span.run.to_string(), at),
+        run: span.run.clone(),
+        at,
+        class: CauseClass::Application,
+        confidence: Confidence::Probable,
+        culprits: Vec::new(),
+        victims: Vec::new(),
+        cases: Vec::new(),
+        evidence: Vec::new(),
+        synthetic: false,
+        story: vec!["the job accessed memory it does not own".to_owned()],
+        grounds: Grounds { code: Code::from("xid.31"), ..Grounds::default() },
+    }
+}
+
+fn about_case(case: &Case) -> Decision {
+    decision(Subject::Node(case.node.clone()), case.last_seen, Some(case), None)
+}
+
+fn about_run(verdict: &Verdict) -> Decision {
+    decision(Subject::Run(verdict.run.clone()), verdict.at, None, Some(verdict))
+}
+
+fn decision(subject: Subject, at: Stamp, case: Option<&Case>, verdict: Option<&Verdict>) -> Decision {
+    let case = case.map(|case| case.id.clone());
+    let named = case.as_ref().map_or("", |id| id.as_str());
+    Decision {
+        id: DecisionId::of(&subject.to_string(), "note", named, at),
+        at,
+        subject,
+        intent: Intent::Note,
+        rule: "everything-else".to_owned(),
+        mode: Mode::Monitor,
+        gates: Vec::new(),
+        case,
+        verdict: verdict.map(|verdict| verdict.id.clone()),
+        synthetic: false,
+        why: "probable application cause".to_owned(),
     }
 }
 

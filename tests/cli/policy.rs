@@ -1,0 +1,96 @@
+//! `policy`: tells whether a policy can be used, what it makes of a fault, and what it would have made of the past.
+use crate::support::*;
+
+/// Writes a file into the node's folder; its path.
+fn write(node: &Node, name: &str, text: &str) -> String {
+    node.write(name, text);
+    node.path(name).display().to_string()
+}
+
+fn node() -> Node {
+    let node = Node::with(all_is_well);
+    node.policy("monitor");
+    node
+}
+
+#[test]
+fn a_policy_that_can_be_used_is_said_to_be_one() {
+    let node = node();
+    let path = write(&node, "new.toml", include_str!("../../etc/policy.toml"));
+    node.run(&["policy", "check", &path]).expect(0).says("nothing to complain about");
+    let json = node.run(&["--json", "policy", "check", &path]).expect(0).json();
+    assert_eq!((&json["usable"], &json["rules"]), (&true.into(), &4.into()));
+}
+
+#[test]
+fn a_slip_is_told_with_its_place_and_the_word_that_was_meant() {
+    let node = node();
+    let path = write(&node, "new.toml", "version = 1\n\n[brake]\nmax_node = 3\n");
+    node.run(&["policy", "check", &path]).expect(1).says(":4:1: ").says("did you mean \"max_nodes\"?");
+    let path = write(&node, "new.toml", "version = 1\n[[rule]]\nname = \"r\"\nnode = \"reboot_when_idle\"\n");
+    node.run(&["policy", "check", &path]).expect(1).says(":4:").says("[repair] reboot");
+    node.run(&["policy", "check", "/nonexistent.toml"]).expect(1).says("/nonexistent.toml");
+}
+
+#[test]
+fn what_never_has_an_effect_is_told() {
+    let node = node();
+    let path = write(
+        &node,
+        "new.toml",
+        "version = 1\n[[rule]]\nname = \"all\"\n[[rule]]\nname = \"late\"\ncode = [\"xid.79x\"]\nmode = \"act\"\n",
+    );
+    node.run(&["policy", "check", &path])
+        .expect(1)
+        .says("rule \"late\" is never reached: \"all\" before it matches everything")
+        .says("no code of the catalogue matches \"xid.79x\"")
+        .says("has no effect while [mode] says monitor");
+}
+
+#[test]
+fn a_code_is_answered_with_its_rule_and_every_gate() {
+    let node = node();
+    node.run(&["policy", "test", "xid.79"])
+        .expect(0)
+        .says("node n1: drain by rule hardware-confirmed, held by mode")
+        .says("the job: requeue by rule hardware-confirmed, held by mode");
+    let acting = "version = 1\n[mode]\ndefault = \"act\"\n[except]\nusers = [\"root\"]\n[[rule]]\nname = \"night\"\n\
+                  hours = [\"08-20\"]\npartition = [\"gpu*\"]\nnode = \"drain\"\njob = \"requeue\"\n";
+    let path = write(&node, "new.toml", acting);
+    let test = ["--json", "policy", "test", "xid.79", "--policy", &path];
+    let asked = |more: &[&str]| node.run(&[&test[..], more].concat()).expect(0).json();
+    let drain = &asked(&["--partition", "gpu-a", "--user", "ada"])["answers"][0]["decisions"][0];
+    assert_eq!((&drain["rule"], &drain["allowed"]), (&"night".into(), &true.into()), "{drain}");
+    let requeue = &asked(&["--partition", "gpu-a", "--user", "root"])["answers"][0]["decisions"][1];
+    assert_eq!(requeue["held_by"], "exception", "{requeue}");
+    let elsewhere = &asked(&["--partition", "cpu"])["answers"][0]["decisions"][0];
+    assert_eq!(elsewhere["rule"], "no rule matched", "{elsewhere}");
+    node.run(&["policy", "test", "no.such_code"])
+        .expect(3)
+        .says("neither a code of the catalogue nor a folder");
+}
+
+#[test]
+fn the_policy_that_holds_is_shown_also_when_it_is_broken() {
+    let node = node();
+    node.run(&["policy", "show"]).expect(0).says("drain: monitor").says("everything-else");
+    node.write("policy.toml", "version = 1\n[mode]\ndefault = \"acting\"\n");
+    node.run(&["policy", "show"])
+        .expect(1)
+        .says("shipped rules hold, in monitor mode")
+        .says("drain: monitor");
+}
+
+#[test]
+fn a_stricter_policy_over_the_past_is_told_as_the_difference_it_makes() {
+    let node = Node::with(a_gpu_dies_and_it_is_seen_to);
+    node.policy("monitor");
+    let path = write(&node, "new.toml", "version = 1\n[[rule]]\nname = \"only-notes\"\n");
+    let replay = ["policy", "replay", "--since", "2020-01-01T00:00:00Z", "--policy", &path];
+    node.run(&replay).expect(0).says("only-notes").says("Decided otherwise");
+    let json = node.run(&[&["--json"], &replay[..]].concat()).expect(0).json();
+    assert!(json["cases"].as_u64().unwrap_or(0) > 0, "{json}");
+    let difference = &json["differences"][0];
+    assert_eq!(difference["now"]["rule"], "only-notes", "{json}");
+    assert_eq!(difference["now"]["intent"], "note");
+}
