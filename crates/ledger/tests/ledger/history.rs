@@ -31,7 +31,7 @@ fn write(place: &Place, spans: &[JobSpan], said: &[(Observation, Event)], verdic
         verdicts,
         ..Batch::new(T0, &node, &boot, "test")
     };
-    ledger.record(&batch).unwrap();
+    let _ = ledger.record(&batch).unwrap();
     ledger
 }
 
