@@ -89,6 +89,8 @@ pub struct GpuReading {
     pub power_mw: Option<u32>,
     /// Enforced power limit, milliwatts.
     pub power_limit_mw: Option<u32>,
+    /// Share of the last sample period in which a kernel ran, percent.
+    pub utilization: Option<u32>,
     /// Current PCIe width, lanes.
     pub pcie_width: Option<u32>,
     /// Largest PCIe width of card and slot, lanes.

@@ -68,6 +68,7 @@ const CALLS: &[&str] = &[
     "nvmlDeviceGetCurrentClocksEventReasons",
     "nvmlDeviceGetTemperatureV",
     "nvmlDeviceGetTemperatureThreshold",
+    "nvmlDeviceGetUtilizationRates",
     "nvmlDeviceGetPowerUsage",
     "nvmlDeviceGetEnforcedPowerLimit",
     "nvmlDeviceGetCurrPcieLinkGeneration",
@@ -118,6 +119,7 @@ fn every_value_arrives_in_its_field() {
         temperature_slowdown_c = 89
         power_w = 699.5
         power_limit_w = 500
+        utilization_gpu = 77
         pcie_gen = 1
         pcie_gen_max = 5
         pcie_width = 8
@@ -156,6 +158,7 @@ fn every_value_arrives_in_its_field() {
         temperature_slowdown_c: Some(89),
         power_mw: Some(699_500),
         power_limit_mw: Some(500_000),
+        utilization: Some(77),
         pcie_width: Some(8),
         pcie_width_max: Some(16),
         pcie_gen: Some(1),

@@ -80,6 +80,8 @@ pub const ALL: &[Check] = &[
     gpu::AER_CORRECTED,
     gpu::THROTTLE,
     gpu::TEMPERATURE,
+    gpu::SPINNING,
+    gpu::ACS,
     gpu::PERSISTENCE,
     gpu::VERSIONS,
     gpu::IDENTITY,

@@ -68,6 +68,9 @@ pub struct PciDevice {
     pub aer: Option<AerCounts>,
     /// Advanced error reporting of the bridge above: errors that the link's other end noticed.
     pub port_aer: Option<AerCounts>,
+    /// The bridge above sends traffic between its devices up to the root (Access Control Services, P2P request redirect);
+    /// `None`: it cannot, or its extended configuration space may not be read.
+    pub port_redirects: Option<bool>,
     /// Group of the IOMMU; `None` where it is off.
     pub iommu_group: Option<u32>,
     /// NUMA node; `None` where the firmware does not tell.

@@ -1,7 +1,7 @@
 //! Attributes of `/sys` and `/proc`: small files of one value, read so that nothing in their place can hold or fill us.
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -46,6 +46,19 @@ pub(super) fn text(path: &Path) -> Option<String> {
 pub(super) fn clean(bytes: &[u8]) -> Option<&str> {
     let text = str::from_utf8(bytes).ok()?.trim();
     (!text.is_empty() && !text.chars().any(char::is_control)).then_some(text)
+}
+
+/// Four bytes of a binary attribute, and no more: each byte of configuration space that is read is a question to the device.
+pub(super) fn word(file: &File, offset: u64) -> Option<u32> {
+    let mut word = [0; 4];
+    file.read_exact_at(&mut word, offset).ok()?;
+    Some(u32::from_le_bytes(word))
+}
+
+/// Opens a binary attribute.
+pub(super) fn open(path: &Path) -> Option<File> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
 }
 
 /// The attribute as a number.

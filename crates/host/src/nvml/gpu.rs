@@ -110,6 +110,8 @@ fn heat_and_power(gpu: &Device<'_>, calls: &mut Calls, reading: &mut GpuReading)
     reading.temperature_slowdown_c = calls.get("nvmlDeviceGetTemperatureThreshold", || {
         gpu.temperature_threshold(TemperatureThreshold::Slowdown)
     });
+    let rates = calls.get("nvmlDeviceGetUtilizationRates", || gpu.utilization_rates());
+    reading.utilization = rates.map(|rates| rates.gpu);
     reading.power_mw = calls.get("nvmlDeviceGetPowerUsage", || gpu.power_usage());
     reading.power_limit_mw = calls.get("nvmlDeviceGetEnforcedPowerLimit", || gpu.enforced_power_limit());
 }

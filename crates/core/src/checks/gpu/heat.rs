@@ -62,6 +62,39 @@ fn temperature(input: &CheckInput<'_>, findings: &mut Findings) {
     }
 }
 
+/// A kernel that waits for another GPU's word looks busy and draws little: the mark of a collective that hangs. Tells where
+/// to look, accuses nobody.
+pub(in super::super) const SPINNING: Check = Check {
+    name: "gpu_spinning",
+    finds: "a GPU all busy at little power for half an hour, as in a collective that hangs",
+    class: CauseClass::Unknown,
+    threshold: Some(Threshold {
+        value: 30.0,
+        unit: "% of the power limit, at most",
+        source: "ours; a waiting kernel draws about a fifth of the limit, a working one most of it",
+    }),
+    bad_for_s: 1_800,
+    good_for_s: 0,
+    evaluate: spinning,
+    ..GPU
+};
+
+fn spinning(input: &CheckInput<'_>, findings: &mut Findings) {
+    for gpu in gpus(input, findings).into_iter().filter(|gpu| gpu.utilization.is_some_and(|busy| busy >= 99))
+    {
+        let Some((now, limit)) = gpu.power_mw.zip(gpu.power_limit_mw).filter(|(_, limit)| *limit > 0) else {
+            continue;
+        };
+        let share = f64::from(now) * 100.0 / f64::from(limit);
+        if share <= input.setting.threshold {
+            findings.suspect(
+                resource(gpu),
+                format!("GPU {}: all busy at {} W of {} W", gpu.index, now / 1_000, limit / 1_000),
+            );
+        }
+    }
+}
+
 /// Without it the driver unloads the GPU between jobs: each job waits seconds for it, and counters begin anew.
 pub(in super::super) const PERSISTENCE: Check = Check {
     name: "gpu_persistence",

@@ -13,12 +13,12 @@ mod same;
 pub(super) use count::{COUNT, DEVICE_FILES};
 pub(super) use driver::DRIVER;
 pub(super) use health::{ECC, LOST, RECOVERY, REMAP, RETIRED};
-pub(super) use heat::{PERSISTENCE, TEMPERATURE, THROTTLE};
+pub(super) use heat::{PERSISTENCE, SPINNING, TEMPERATURE, THROTTLE};
 pub(super) use leftovers::{LEFT_MEMORY, LEFT_PROCESSES};
 pub(super) use links::{FABRIC, FABRIC_SERVICES, NVLINK, NVLINK_ERRORS};
 pub(super) use memory::{ECC_CORRECTED, REMAP_GROWTH};
 pub(super) use mig::MIG;
-pub(super) use pcie::{AER, AER_CORRECTED, BUS, REPLAYS, SPEED, WIDTH};
+pub(super) use pcie::{ACS, AER, AER_CORRECTED, BUS, REPLAYS, SPEED, WIDTH};
 pub(super) use same::{IDENTITY, VERSIONS};
 
 use super::{Check, CheckInput, Findings};

@@ -203,6 +203,28 @@ fn by(now: AerCounts, then: AerCounts, count: fn(AerCounts) -> u64) -> u64 {
     growth(Some(count(now)), Some(count(then))).unwrap_or(0)
 }
 
+/// Which of speed and isolation a site wants is its own choice: shown, never a fault.
+pub(in super::super) const ACS: Check = Check {
+    name: "pcie_acs",
+    finds: "bridges above GPUs and adapters that send peer traffic up to the root (shown only)",
+    reads: &[Area::Pci],
+    evaluate: acs,
+    ..GPU
+};
+
+fn acs(input: &CheckInput<'_>, findings: &mut Findings) {
+    let known: Vec<bool> = devices(input).filter_map(|device| device.port_redirects).collect();
+    let redirecting = known.iter().filter(|redirects| **redirects).count();
+    let iommu = devices(input).any(|device| device.iommu_group.is_some());
+    findings.value(if iommu { "IOMMU on" } else { "IOMMU off" });
+    if redirecting > 0 {
+        findings.remark(format!(
+            "{redirecting} of {} bridges redirect peer traffic to the root: GPUDirect is slower than it could be",
+            known.len()
+        ));
+    }
+}
+
 /// GPUs, switches and adapters on the bus that answer.
 fn devices<'a>(input: &CheckInput<'a>) -> impl Iterator<Item = &'a PciDevice> {
     pci(input).into_iter().flat_map(|pci| &pci.devices).filter(|device| device.answers != Some(false))

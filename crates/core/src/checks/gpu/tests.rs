@@ -229,6 +229,28 @@ fn heat_power_and_persistence_are_told_apart_from_a_power_cap() {
 }
 
 #[test]
+fn a_busy_gpu_that_draws_little_is_told() {
+    let mut scene = Scene::healthy();
+    (scene.gpu(0).utilization, scene.gpu(0).power_mw, scene.gpu(0).power_limit_mw) =
+        (Some(100), Some(650_000), Some(700_000));
+    assert!(scene.bad(&SPINNING).is_empty());
+    scene.gpu(0).power_mw = Some(140_000);
+    assert_eq!(scene.bad(&SPINNING), ["gpu:0000:1b:00.0 | GPU 0: all busy at 140 W of 700 W"]);
+    scene.gpu(0).power_limit_mw = Some(0);
+    assert!(scene.bad(&SPINNING).is_empty());
+}
+
+#[test]
+fn redirected_peer_traffic_is_shown_and_is_no_fault() {
+    let mut scene = Scene::healthy();
+    scene.device(0).port_redirects = Some(true);
+    scene.device(1).port_redirects = Some(false);
+    let findings = scene.look(&ACS);
+    assert!(findings.bad.is_empty());
+    assert!(findings.remark.contains("1 of 2 bridges"), "{findings:?}");
+}
+
+#[test]
 fn a_link_that_nobody_connected_is_not_down() {
     let mut scene = Scene::healthy();
     scene.gpu(0).nvlinks[5].active = false;

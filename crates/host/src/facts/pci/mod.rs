@@ -13,6 +13,9 @@ use crate::proc::Root;
 const FOLDER: &str = "/sys/bus/pci/devices";
 const NVIDIA: u32 = 0x10de;
 
+/// Most extended capabilities of one function that are looked through; bridges have about ten.
+const MAX_CAPABILITIES: u32 = 64;
+
 /// Most functions that are kept: twice what any server holds.
 const MAX_DEVICES: usize = 256;
 
@@ -59,6 +62,10 @@ fn device(bus: &Path, name: &str) -> Option<PciDevice> {
         port_speed_max: of_port("max_link_speed").and_then(|path| speed(&attr::text(&path)?)),
         aer: aer(&at),
         port_aer: above.as_ref().and_then(|at| aer(at)),
+        port_redirects: above.as_ref().and_then(|at| {
+            let config = attr::open(&at.join("config"))?;
+            redirects(|at| attr::word(&config, at))
+        }),
         iommu_group: attr::link_name(&at.join("iommu_group")).and_then(|group| group.parse().ok()),
         // -1: the firmware does not tell.
         numa: attr::number::<i32>(&at.join("numa_node")).and_then(|node| u32::try_from(node).ok()),
@@ -81,8 +88,8 @@ fn answers(at: &Path) -> Option<bool> {
     if attr::text(&at.join("power_state")).is_some_and(|state| state == "D3cold") {
         return None;
     }
-    let config = attr::bytes(&at.join("config")).ok()?;
-    config.get(..4).map(|vendor_and_device| vendor_and_device != [0xff; 4])
+    let config = attr::open(&at.join("config"))?;
+    attr::word(&config, 0).map(|vendor_and_device| vendor_and_device != u32::MAX)
 }
 
 /// `16.0 GT/s PCIe` of today's kernels and `8 GT/s` of older ones, in hundredths; `Unknown` is none.
@@ -112,6 +119,25 @@ fn upstream(target: &Path, own: PciAddress) -> (Option<PciAddress>, Option<PciAd
     let mut above = addresses.by_ref().take_while(|address| *address != own);
     let first: Option<PciAddress> = above.next();
     (first, above.last().or(first))
+}
+
+/// Walks the extended capabilities, which begin at byte 256 and are only given to root, for Access Control Services (id 13,
+/// PCI Express Base Specification), and looks at "P2P request redirect" (bit 2) of its control register.
+fn redirects(word: impl Fn(u64) -> Option<u32>) -> Option<bool> {
+    const ACS: u32 = 13;
+    let mut at = 0x100;
+    // A ring of capabilities ends here as well: no bridge has more of them.
+    for _ in 0..MAX_CAPABILITIES {
+        let header = word(at)?;
+        if header == 0 || header == u32::MAX {
+            return None;
+        }
+        if header & 0xffff == ACS {
+            return word(at + 4).map(|registers| registers >> 16 & 0b100 != 0);
+        }
+        at = Some(u64::from(header >> 20)).filter(|next| *next >= 0x100)?;
+    }
+    None
 }
 
 fn aer(at: &Path) -> Option<AerCounts> {

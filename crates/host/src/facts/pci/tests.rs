@@ -46,6 +46,7 @@ fn a_healthy_server_is_read_whole() {
             port_speed_max: Some(3200),
             aer: Some(AerCounts::default()),
             port_aer: Some(AerCounts::default()),
+            port_redirects: None,
             iommu_group: None,
             numa: Some(0),
         }
@@ -129,9 +130,33 @@ fn the_bridges_above_are_named_through_a_switch() {
     assert_eq!(upstream(Path::new("../../../devices/pci0000:15/0000:1b:00.0"), own), (None, None));
 }
 
+fn redirects_in(config: &[u8]) -> Option<bool> {
+    redirects(|at| {
+        let at = usize::try_from(at).unwrap();
+        config.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+    })
+}
+
+#[test]
+fn access_control_is_found_among_the_extended_capabilities() {
+    let mut config = vec![0_u8; 4096];
+    let mut put = |at: usize, word: u32| config[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    put(0x100, 0x0001_0001 | 0x200 << 20);
+    put(0x140, 0x0001_000d);
+    put(0x144, 0b1_0100 << 16);
+    assert_eq!(redirects_in(&config), None, "the first header points elsewhere");
+    config[0x100..0x104].copy_from_slice(&(0x0001_0001_u32 | 0x140 << 20).to_le_bytes());
+    assert_eq!(redirects_in(&config), Some(true));
+    config[0x146] = 0;
+    assert_eq!(redirects_in(&config), Some(false));
+    assert_eq!(redirects_in(&config[..64]), None, "without root only the first 64 bytes are given");
+    config[0x140..0x144].copy_from_slice(&(0x0001_0001_u32 | 0x100 << 20).to_le_bytes());
+    assert_eq!(redirects_in(&config), None, "a ring");
+}
+
 proptest! {
     #[test]
-    fn any_text_is_answered(text in ".{0,60}", bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = (speed(&text), total(&bytes), upstream(Path::new(&text), PciAddress::default()));
+    fn any_text_is_answered(text in ".{0,60}", bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = (speed(&text), total(&bytes), upstream(Path::new(&text), PciAddress::default()), redirects_in(&bytes));
     }
 }
