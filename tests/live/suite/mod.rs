@@ -11,6 +11,7 @@ mod hung_nvml;
 mod ledger_trouble;
 mod left_alone;
 mod monitor;
+mod output;
 mod people;
 mod plugin;
 mod refusal;
