@@ -51,7 +51,10 @@ pub(super) fn run(common: &Common, file: Option<&Path>) -> CmdResult {
             page.line(0, format_args!("{}: {warning}", path.display()));
         }
         if let Some(policy) = policy.filter(|_| well) {
-            page.line(0, format_args!("{}: {} rules, nothing to complain about", path.display(), policy.rules.len()));
+            page.line(
+                0,
+                format_args!("{}: {} rules, nothing to complain about", path.display(), policy.rules.len()),
+            );
         }
         render::print(page.text())?;
     }
@@ -66,7 +69,9 @@ fn warnings(policy: &Policy, catalog: &Catalog) -> Vec<String> {
     for (index, rule) in policy.rules.iter().enumerate() {
         let name = &rule.name;
         if names.contains(&name.as_str()) {
-            warnings.push(format!("two rules are called \"{name}\": decisions are told by the name, so give one another"));
+            warnings.push(format!(
+                "two rules are called \"{name}\": decisions are told by the name, so give one another"
+            ));
         }
         names.push(name);
         if let Some(earlier) = policy.rules.iter().take(index).find(|earlier| earlier.matches_everything()) {
@@ -75,10 +80,14 @@ fn warnings(policy: &Policy, catalog: &Catalog) -> Vec<String> {
                 earlier.name
             ));
         }
-        warnings.extend(of_rule(policy, rule, &codes).into_iter().map(|what| format!("rule \"{name}\": {what}")));
+        warnings
+            .extend(of_rule(policy, rule, &codes).into_iter().map(|what| format!("rule \"{name}\": {what}")));
     }
     if !policy.rules.iter().any(Rule::matches_everything) {
-        warnings.push("no rule matches what the others leave: it is noted; say so with a last rule of your own".to_owned());
+        warnings.push(
+            "no rule matches what the others leave: it is noted; say so with a last rule of your own"
+                .to_owned(),
+        );
     }
     warnings
 }
@@ -92,14 +101,17 @@ fn of_rule(policy: &Policy, rule: &Rule, codes: &[String]) -> Vec<String> {
     }
     let acts = |intent| policy.mode.of(intent) == Mode::Act;
     if rule.mode == Some(Mode::Act) && !acts(rule.node) && !acts(rule.job) {
-        warnings.push("mode = \"act\" has no effect while [mode] says monitor: a rule can only be stricter".to_owned());
+        warnings.push(
+            "mode = \"act\" has no effect while [mode] says monitor: a rule can only be stricter".to_owned(),
+        );
     }
     if rule.node == Intent::Drain && rule.evidence == Some(Provenance::User) {
         warnings.push("never drains: what a user can write does not reach a node".to_owned());
     }
     let harmless = |class: &CauseClass| matches!(class, CauseClass::Application | CauseClass::None);
     if rule.node == Intent::Drain && !rule.class.is_empty() && rule.class.iter().all(harmless) {
-        warnings.push("drains for what a program did: such a fault asks for no drain, so it is noted".to_owned());
+        warnings
+            .push("drains for what a program did: such a fault asks for no drain, so it is noted".to_owned());
     }
     if rule.node == Intent::Drain && rule.confidence < policy.node.min_confidence {
         warnings.push(format!(

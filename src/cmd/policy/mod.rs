@@ -25,20 +25,26 @@ pub(crate) struct PolicyArgs {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Check a policy: can it be used, and is there anything in it that never has an effect.
-    #[command(after_help = "Exit status 1: it cannot be used, or something in it has no effect.\n\nExamples:\n  \
-                            slurm-triage policy check\n  slurm-triage policy check /root/policy.new.toml")]
+    #[command(
+        after_help = "Exit status 1: it cannot be used, or something in it has no effect.\n\nExamples:\n  \
+                            slurm-triage policy check\n  slurm-triage policy check /root/policy.new.toml"
+    )]
     Check(CheckArgs),
     /// Tell which rule fires for a code, or for an incident bundle, and which gates would hold.
-    #[command(after_help = "Nothing is asked of Slurm and nothing is done.\n\nExamples:\n  slurm-triage policy test \
+    #[command(
+        after_help = "Nothing is asked of Slurm and nothing is done.\n\nExamples:\n  slurm-triage policy test \
                             xid.79\n  slurm-triage policy test nccl.watchdog_timeout --confidence probable\n  \
-                            slurm-triage policy test incidents/0042 --policy new.toml")]
+                            slurm-triage policy test incidents/0042 --policy new.toml"
+    )]
     Test(TestArgs),
     /// Show the policy that holds.
     Show,
     /// Run a policy over the ledger's past and show what it would have decided otherwise.
-    #[command(after_help = "Without --policy the one that holds is run. Gates that depend on the cluster of that \
+    #[command(
+        after_help = "Without --policy the one that holds is run. Gates that depend on the cluster of that \
                             time (brakes, states of nodes) are not asked.\n\nExamples:\n  slurm-triage policy replay \
-                            --since 30d --policy new.toml\n  slurm-triage policy replay --json | jq .rules")]
+                            --since 30d --policy new.toml\n  slurm-triage policy replay --json | jq .rules"
+    )]
     Replay(ReplayArgs),
 }
 
@@ -133,5 +139,9 @@ fn policy_of(site: &Site, file: Option<&Path>) -> anyhow::Result<(PathBuf, Polic
 }
 
 fn parse_resource(text: &str) -> Result<Resource, String> {
-    if text.is_empty() { Err("no resource: use gpu:0000:61:00.0, nic:mlx5_0 or host".to_owned()) } else { Ok(Resource::from(text)) }
+    if text.is_empty() {
+        Err("no resource: use gpu:0000:61:00.0, nic:mlx5_0 or host".to_owned())
+    } else {
+        Ok(Resource::from(text))
+    }
 }

@@ -109,7 +109,8 @@ struct Past {
     spans: BTreeMap<RunId, JobSpan>,
     by_case: BTreeMap<CaseId, Decision>,
     by_verdict: BTreeMap<VerdictId, Decision>,
-    memory: Memory,
+    /// When cases of each fault on each resource were opened, oldest first.
+    opened: BTreeMap<(String, String), Vec<Stamp>>,
 }
 
 impl Past {
@@ -118,9 +119,15 @@ impl Past {
         let filter = Filter { since: Some(since), synthetic: Some(false), ..Filter::default() };
         let cases = ledger.cases_without_evidence(&filter)?;
         let verdicts = ledger.verdicts(&filter)?;
-        let wanted: std::collections::BTreeSet<&RunId> = verdicts.iter().map(|verdict| &verdict.run).collect();
-        let spans = if wanted.is_empty() { Vec::new() } else { ledger.spans(&Filter { since: Some(since), ..Filter::default() })? };
-        let spans = spans.into_iter().filter(|span| wanted.contains(&span.run)).map(|span| (span.run.clone(), span));
+        let wanted: std::collections::BTreeSet<&RunId> =
+            verdicts.iter().map(|verdict| &verdict.run).collect();
+        let spans = if wanted.is_empty() {
+            Vec::new()
+        } else {
+            ledger.spans(&Filter { since: Some(since), ..Filter::default() })?
+        };
+        let spans =
+            spans.into_iter().filter(|span| wanted.contains(&span.run)).map(|span| (span.run.clone(), span));
         let spans = spans.collect();
         let (mut by_case, mut by_verdict) = (BTreeMap::new(), BTreeMap::new());
         // Oldest first, so the last word of each stays.
@@ -135,18 +142,24 @@ impl Past {
                 _ => {}
             }
         }
-        let memory = Memory {
-            cases: cases
-                .iter()
-                .map(|case| PastCase {
-                    fault: case.fault.clone(),
-                    resource: case.resource.to_string(),
-                    opened_at: case.opened_at,
-                })
-                .collect(),
-            runs: Vec::new(),
-        };
-        Ok(Self { cases, verdicts, spans, by_case, by_verdict, memory })
+        let mut opened: BTreeMap<(String, String), Vec<Stamp>> = BTreeMap::new();
+        for case in &cases {
+            opened.entry(fault_of(case)).or_default().push(case.opened_at);
+        }
+        opened.values_mut().for_each(|times| times.sort());
+        Ok(Self { cases, verdicts, spans, by_case, by_verdict, opened })
+    }
+
+    /// What the ledger remembered of this fault then, as far back as any rule asks.
+    fn memory_at(&self, case: &Case, policy: &Policy) -> Memory {
+        let days = policy.rules.iter().filter_map(|rule| rule.repeats).map(|repeats| repeats.days).max();
+        let since = case.last_seen.plus_secs(-i64::from(days.unwrap_or(0)).saturating_mul(86_400));
+        let (fault, resource) = fault_of(case);
+        let times = self.opened.get(&(fault.clone(), resource.clone())).map_or(&[][..], Vec::as_slice);
+        let times = times.get(times.partition_point(|at| *at < since)..).unwrap_or_default();
+        let known = times.iter().take_while(|at| **at <= case.last_seen);
+        let past = |at: &Stamp| PastCase { fault: fault.clone(), resource: resource.clone(), opened_at: *at };
+        Memory { cases: known.map(past).collect(), runs: Vec::new() }
     }
 
     fn replay_case(&self, case: &Case, (catalog, policy): (&Catalog, &Policy), outcome: &mut Outcome) {
@@ -155,7 +168,7 @@ impl Past {
         let place = (case.last_seen, case.node.clone(), case.boot.clone());
         let mut input = Input::new(place, Trigger::HealthCheck, catalog, policy);
         if policy.asks_for_history() {
-            input.memory = Asked::Answer(self.memory.clone());
+            input.memory = Asked::Answer(self.memory_at(case, policy));
         }
         input.fleet = Asked::NoAnswer("not asked in a replay".to_owned());
         let now = weigh(&input, &[open], None).0.into_iter().find(is_of_a_rule);
@@ -170,12 +183,18 @@ impl Past {
         });
     }
 
-    fn replay_verdict(&self, verdict: &Verdict, (catalog, policy): (&Catalog, &Policy), outcome: &mut Outcome) {
+    fn replay_verdict(
+        &self,
+        verdict: &Verdict,
+        (catalog, policy): (&Catalog, &Policy),
+        outcome: &mut Outcome,
+    ) {
         let Some(span) = self.spans.get(&verdict.run) else { return };
         let place = (verdict.at, span.node.clone(), span.boot.clone());
         let mut input = Input::new(place, Trigger::Epilog, catalog, policy);
         input.span = Some(span.clone());
-        let now = weigh(&input, &[], Some(verdict)).0.into_iter().find(|d| matches!(d.subject, Subject::Run(_)));
+        let now =
+            weigh(&input, &[], Some(verdict)).0.into_iter().find(|d| matches!(d.subject, Subject::Run(_)));
         outcome.compare(self.by_verdict.get(&verdict.id), now.as_ref(), || Difference {
             at: verdict.at,
             subject: format!("job {}", verdict.run),
@@ -186,6 +205,10 @@ impl Past {
             now: None,
         });
     }
+}
+
+fn fault_of(case: &Case) -> (String, String) {
+    (case.fault.clone(), case.resource.to_string())
 }
 
 /// The way back into service has decisions of its own, which no rule makes.
@@ -222,14 +245,17 @@ impl Outcome {
 
 fn page(past: &Past, outcome: &Outcome, since: Stamp) -> Page {
     let mut page = Page::default();
-    page.line(0, format_args!(
-        "since {}: {} cases and {} verdicts, {} decided as then, {} otherwise",
-        render::seconds(since),
-        past.cases.len(),
-        past.verdicts.len(),
-        outcome.same,
-        outcome.differences.len()
-    ));
+    page.line(
+        0,
+        format_args!(
+            "since {}: {} cases and {} verdicts, {} decided as then, {} otherwise",
+            render::seconds(since),
+            past.cases.len(),
+            past.verdicts.len(),
+            outcome.same,
+            outcome.differences.len()
+        ),
+    );
     let mut rules = Table::new(&["RULE", "THEN", "NOW", "CARRIED OUT NOW"]);
     for (rule, count) in &outcome.rules {
         rules.row(vec![

@@ -1,8 +1,9 @@
 //! A fault and a job made up for trying a policy out.
 use triage_core::pipeline::{Asked, Input};
 use triage_core::{
-    Advice, BootId, Case, CaseId, CaseState, CauseClass, ClearedBy, Code, Confidence, Culprit, EventId, ExitStatus,
-    Grounds, JobAsk, JobRecord, JobSpan, NodeName, NodeRecord, Provenance, Resource, RunId, Stamp, Verdict, VerdictId,
+    Advice, BootId, Case, CaseId, CaseState, CauseClass, ClearedBy, Code, Confidence, Culprit, EventId,
+    ExitStatus, Grounds, JobAsk, JobRecord, JobSpan, NodeName, NodeRecord, Provenance, Resource, RunId,
+    Stamp, Verdict, VerdictId,
 };
 
 use super::TestArgs;

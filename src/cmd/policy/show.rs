@@ -50,8 +50,12 @@ fn page(view: &PolicyView, policy: &Policy) -> Page {
     let mut page = Page::default();
     match (&view.error, view.present) {
         (Some(error), _) => page.line(0, format_args!("{error}: the shipped rules hold, in monitor mode")),
-        (None, true) => page.line(0, format_args!("{} ({})", view.path.display(), policy_file::digest(policy))),
-        (None, false) => page.line(0, format_args!("{}: not there; the shipped rules hold", view.path.display())),
+        (None, true) => {
+            page.line(0, format_args!("{} ({})", view.path.display(), policy_file::digest(policy)))
+        }
+        (None, false) => {
+            page.line(0, format_args!("{}: not there; the shipped rules hold", view.path.display()))
+        }
     }
     for (action, mode) in view.mode.each() {
         page.line(1, format_args!("{action}: {mode}"));
@@ -75,17 +79,27 @@ fn page(view: &PolicyView, policy: &Policy) -> Page {
          after {} runs with the same fault on different nodes; left alone with {} nodes to blame or more",
         job.max_restarts, job.backoff_s, job.progress_s, job.same_fault_runs, job.suspect_nodes
     ));
-    page.line(1, format_args!("a node: {} or surer; left alone when {}", node.min_confidence, node.leave_alone_states.join(", ")));
-    page.line(1, format_args!(
-        "drains: at most {} nodes, {} % of a partition (but {}), {} on a switch, {} of a job, {} in {} s",
-        brake.max_nodes,
-        (brake.max_share * 100.0).round(),
-        brake.min_nodes,
-        brake.max_per_switch,
-        brake.max_per_job,
-        brake.max_in_window,
-        brake.window_s
-    ));
+    page.line(
+        1,
+        format_args!(
+            "a node: {} or surer; left alone when {}",
+            node.min_confidence,
+            node.leave_alone_states.join(", ")
+        ),
+    );
+    page.line(
+        1,
+        format_args!(
+            "drains: at most {} nodes, {} % of a partition (but {}), {} on a switch, {} of a job, {} in {} s",
+            brake.max_nodes,
+            (brake.max_share * 100.0).round(),
+            brake.min_nodes,
+            brake.max_per_switch,
+            brake.max_per_job,
+            brake.max_in_window,
+            brake.window_s
+        ),
+    );
     page
 }
 
@@ -98,7 +112,8 @@ fn when(rule: &Rule) -> String {
         let words: Vec<&str> = value.as_array()?.iter().filter_map(|word| word.as_str()).collect();
         (!idle).then(|| format!("{key} {}", words.join(" ")))
     };
-    let lists = ["class", "code", "resource", "nodes", "partition", "account", "qos", "user", "hours", "weekdays"];
+    let lists =
+        ["class", "code", "resource", "nodes", "partition", "account", "qos", "user", "hours", "weekdays"];
     let mut parts: Vec<String> = lists.into_iter().filter_map(shown).collect();
     if rule.confidence > triage_core::Confidence::Suspected {
         parts.insert(0, format!("{} or surer", rule.confidence));

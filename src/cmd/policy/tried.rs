@@ -74,7 +74,9 @@ struct Test<'a> {
 impl Test<'_> {
     fn code(&self, code: &str) -> anyhow::Result<Answer> {
         let Some(entry) = self.catalog.entry(code) else {
-            bail!("{code} is neither a code of the catalogue nor a folder: `slurm-triage scan` tells the codes of a log");
+            bail!(
+                "{code} is neither a code of the catalogue nor a folder: `slurm-triage scan` tells the codes of a log"
+            );
         };
         let family = code.split('.').next().unwrap_or_default();
         let resource = match family {
@@ -178,10 +180,9 @@ fn tell(page: &mut Page, answer: &Answer) {
             Subject::Node(node) => format!("node {node}"),
             Subject::Run(_) => "the job".to_owned(),
         };
-        let held = decision.held_by().map_or_else(
-            || "every gate lets it through".to_owned(),
-            |gate| format!("held by {}", gate.name),
-        );
+        let held = decision
+            .held_by()
+            .map_or_else(|| "every gate lets it through".to_owned(), |gate| format!("held by {}", gate.name));
         page.line(1, format_args!("{whom}: {} by rule {}, {held}", decision.intent, decision.rule));
         for gate in &decision.gates {
             let word = if gate.passed { "passed" } else { "held  " };

@@ -97,7 +97,8 @@ pub(super) fn held_by(cluster: &Cluster, node: &str, intent: &str) -> String {
 /// Waits until every intent of the node is settled, and returns kind and state of each, in the order of their kinds. The
 /// second look after a drain, which changes nothing where there is only one, is left out.
 pub(super) fn wait_settled(cluster: &Cluster, node: &str) -> Vec<String> {
-    let sql = "SELECT kind || ' ' || state AS line FROM actions WHERE kind <> 'confirm_drain' ORDER BY kind, id";
+    let sql =
+        "SELECT kind || ' ' || state AS line FROM actions WHERE kind <> 'confirm_drain' ORDER BY kind, id";
     cluster.wait_for("every intent is settled", || {
         let rows = cluster.ledger(node, sql);
         let lines: Vec<String> =

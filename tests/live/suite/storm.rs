@@ -20,7 +20,19 @@ fn cluster() -> Cluster {
         .with("--hooks", hooks)
         .with("--mode", "act")
         .with("--health-interval", "0");
-    Cluster::up(&options)
+    let cluster = Cluster::up(&options);
+    begin_ledgers(&cluster);
+    cluster
+}
+
+/// A first health check everywhere: what a storm meets is a node at work, not one just installed.
+fn begin_ledgers(cluster: &Cluster) {
+    let nodes: Vec<String> = nodes().collect();
+    std::thread::scope(|scope| {
+        for some in nodes.chunks(NODES / 4) {
+            scope.spawn(move || some.iter().for_each(|node| assert!(cluster.health_check(node).ok())));
+        }
+    });
 }
 
 fn nodes() -> impl Iterator<Item = String> {
