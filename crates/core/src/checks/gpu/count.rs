@@ -11,7 +11,7 @@ use crate::{Advice, PciAddress, Resource};
 pub(in super::super) const COUNT: Check = Check {
     name: "gpu_count",
     finds: "fewer GPUs than Slurm was promised, and where the missing one was last seen",
-    reads: &[Area::Driver, Area::Gres, Area::Pci],
+    reads: &[Area::Driver, Area::Nvml, Area::Gres, Area::Pci],
     action: CheckAction::Drain,
     advice: Advice::Reboot,
     fault: "gpu.off_bus",
@@ -115,7 +115,7 @@ fn whereabouts(input: &CheckInput<'_>, address: PciAddress) -> String {
 pub(in super::super) const DEVICE_FILES: Check = Check {
     name: "gpu_device_files",
     finds: "a GPU without its /dev/nvidiaN",
-    reads: &[Area::Driver, Area::Gres],
+    reads: &[Area::Driver, Area::Nvml, Area::Gres],
     evaluate: device_files,
     ..GPU
 };

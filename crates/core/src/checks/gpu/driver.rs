@@ -10,7 +10,7 @@ use crate::{Advice, CauseClass, Resource};
 pub(in super::super) const DRIVER: Check = Check {
     name: "gpu_driver",
     finds: "GPUs in gres.conf, and no working driver",
-    reads: &[Area::Driver, Area::Gres, Area::Pci],
+    reads: &[Area::Driver, Area::Nvml, Area::Gres, Area::Pci],
     action: CheckAction::Drain,
     advice: Advice::Reboot,
     class: CauseClass::System,

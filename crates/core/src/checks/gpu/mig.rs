@@ -8,7 +8,7 @@ use crate::{CauseClass, Resource};
 pub(in super::super) const MIG: Check = Check {
     name: "gpu_mig",
     finds: "MIG mode or the number of MIG devices other than in gres.conf",
-    reads: &[Area::Driver, Area::Gres],
+    reads: &[Area::Driver, Area::Nvml, Area::Gres],
     class: CauseClass::System,
     bad_for_s: 60,
     good_for_s: 0,

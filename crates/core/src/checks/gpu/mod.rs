@@ -30,7 +30,7 @@ use crate::reading::{GpuReading, NvmlReading, NvmlState};
 use crate::{CauseClass, Resource};
 
 /// What most checks of GPUs are: noted by the health check, cleared after five good minutes.
-const GPU: Check = Check { reads: &[Area::Driver], class: CauseClass::Hardware, ..Check::HOST };
+const GPU: Check = Check { reads: &[Area::Driver, Area::Nvml], class: CauseClass::Hardware, ..Check::HOST };
 
 /// This pass's sweep where NVML answered; else says why there is nothing to look at. A node without NVIDIA's driver has
 /// nothing to look at, and whether it should have one is the check `gpu_driver`'s question.

@@ -31,7 +31,7 @@ fn bus(input: &CheckInput<'_>, findings: &mut Findings) {
 pub(in super::super) const WIDTH: Check = Check {
     name: "pcie_width",
     finds: "a GPU or network adapter on fewer lanes than card and slot have",
-    reads: &[Area::Driver, Area::Pci],
+    reads: &[Area::Driver, Area::Nvml, Area::Pci],
     evaluate: width,
     ..GPU
 };
@@ -66,7 +66,7 @@ fn width(input: &CheckInput<'_>, findings: &mut Findings) {
 pub(in super::super) const SPEED: Check = Check {
     name: "pcie_speed",
     finds: "a PCIe generation below the largest while the GPU works, or a largest one below what it was",
-    reads: &[Area::Driver, Area::Pci],
+    reads: &[Area::Driver, Area::Nvml, Area::Pci],
     bad_for_s: 120,
     evaluate: speed,
     ..GPU
