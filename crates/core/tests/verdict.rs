@@ -361,3 +361,34 @@ fn the_end_of_a_run_is_the_second_witness_of_a_fault_that_was_only_probable() {
     assert_eq!(verdict(&output).class, CauseClass::Application, "{:?}", verdict(&output).story);
     assert!(!kinds(&output).contains(&"drain"));
 }
+
+#[test]
+fn what_a_state_check_found_meanwhile_did_not_end_the_run() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut pass = epilog(&catalog, &policy, &["n1"]);
+    let found = Event {
+        id: EventId::from("0123456789abcdef"),
+        code: Code::from("check.gpu_count"),
+        at: at(300),
+        node: NodeName::from("n1"),
+        boot: BootId::from("b1"),
+        source: SourceKind::Sysfs,
+        stream: "gpu_count host".to_owned(),
+        cursor: 1,
+        provenance: Provenance::Trusted,
+        synthetic: false,
+        class: CauseClass::Hardware,
+        role: Role::Root,
+        advice: Advice::Drain,
+        confidence: Confidence::Confirmed,
+        clears: ClearedBy::CheckPasses,
+        resource: Resource::Host,
+        fields: std::collections::BTreeMap::new(),
+        text: "7 GPUs, 8 expected".to_owned(),
+    };
+    pass.run_events = vec![found.clone()];
+    let output = step(&pass);
+    assert_eq!(verdict(&output).class, CauseClass::Unknown, "{:?}", verdict(&output).story);
+    assert_eq!(verdict(&output).evidence, [found.id], "it is worth a look all the same");
+    assert!(!kinds(&output).contains(&"requeue"));
+}

@@ -39,6 +39,7 @@ pub(crate) fn wants_output(input: &Input<'_>, span: &JobSpan, cases: &[Case]) ->
         case.class == CauseClass::Hardware
             && case.confidence == Confidence::Confirmed
             && case.advice.wants_node_out()
+            && !own::is_a_state(case.clears)
             && own::explains(input, span, case)
             && !own::is_beside(input, span, &case.resource)
             && first_end(input, span).micros_since(case.last_seen) <= NO_QUESTION_S * 1_000_000

@@ -2,7 +2,9 @@
 use crate::attribute::NodeEvidence;
 use crate::pipeline::Input;
 use crate::reading::NvmlReading;
-use crate::{Case, CauseClass, Event, EventId, JobSpan, Payload, Provenance, Resource, Role, SourceKind};
+use crate::{
+    Case, CauseClass, ClearedBy, Event, EventId, JobSpan, Payload, Provenance, Resource, Role, SourceKind,
+};
 
 /// How long before a run's end the last evidence of a fault may lie. A fault hours before the end with the job running
 /// on is not what ended it; NCCL's default timeout is ten minutes, PyTorch's thirty.
@@ -41,7 +43,12 @@ pub(super) fn node(input: &Input<'_>, span: &JobSpan, events: &[Event], cases: &
 fn counts(input: &Input<'_>, span: &JobSpan, event: &Event) -> bool {
     let first_sweep = input.last_reading.as_ref().is_none_or(|(boot, _)| *boot != input.boot);
     let old_counter = event.source == SourceKind::Nvml && event.code.as_str() == "nvml.ecc_uncorrected";
-    event.boot == span.boot && !(old_counter && first_sweep)
+    event.boot == span.boot && !(old_counter && first_sweep) && !is_a_state(event.clears)
+}
+
+/// What a state check finds is dated by when it looked, not by when it began: it never says that a run ended by it.
+pub(super) fn is_a_state(clears: ClearedBy) -> bool {
+    clears == ClearedBy::CheckPasses
 }
 
 /// Whether a case's evidence lies within the run, near its end.
@@ -56,7 +63,7 @@ pub(super) fn explains(input: &Input<'_>, span: &JobSpan, case: &Case) -> bool {
 /// A detector may know more than any single event says: a rate, a repetition, two sources that agree. Such a case
 /// speaks for itself.
 fn stand_in(case: &Case, span: &JobSpan, events: &[Event]) -> Option<Event> {
-    if !matches!(case.class, CauseClass::Hardware | CauseClass::System) {
+    if !matches!(case.class, CauseClass::Hardware | CauseClass::System) || is_a_state(case.clears) {
         return None;
     }
     let of_it =
