@@ -102,6 +102,19 @@ fn a_node_that_a_brake_keeps_in_service_refuses_no_jobs_either() {
 }
 
 #[test]
+fn a_run_that_has_ended_still_holds_the_drains_of_its_nodes() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = lost(&catalog, &policy);
+    let names = ["n1", "x0", "x1"];
+    input.spans = vec![JobSpan { end: Some(at(595)), ..span(&names, Some(ExitStatus::Exit(1))) }];
+    input.fleet = Asked::Answer(fleet(2, at(500)));
+    let why = step(&input).decisions[0].held_by().map(|gate| gate.why.clone());
+    assert!(why.as_ref().is_some_and(|why| why.contains("nodes of job 42")), "{why:?}");
+    input.spans[0].end = Some(at(100));
+    assert!(drains(&step(&input)), "a run that had left before the fault has nothing to do with it");
+}
+
+#[test]
 fn a_switch_whose_nodes_all_go_at_once_is_suspected_before_they_are() {
     let (catalog, policy) = (catalog(), acting());
     let mut input = lost(&catalog, &policy);
