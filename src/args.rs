@@ -8,9 +8,9 @@ use triage_ledger::JobFilter;
 use crate::cmd::bundle::BundleArgs;
 use crate::cmd::diagnose::DiagnoseArgs;
 use crate::cmd::doctor::Part;
-use crate::cmd::policy::PolicyArgs;
 use crate::cmd::parts::Kind;
 use crate::cmd::people::parse_reason;
+use crate::cmd::policy::PolicyArgs;
 use crate::render::{When, parse_span, parse_when};
 
 /// Tells what broke on this Slurm node, whose fault it was, and what was done about it.
@@ -74,8 +74,10 @@ pub(crate) enum Command {
     )]
     Cases(ListArgs),
     /// Which state checks there are, and what each found last.
-    #[command(after_help = "Exit status 1: a check finds something bad, or is blind.\n\nExamples:\n  slurm-triage \
-                            checks\n  slurm-triage checks --json | jq '.checks[] | select(.state == \"blind\")'")]
+    #[command(
+        after_help = "Exit status 1: a check finds something bad, or is blind.\n\nExamples:\n  slurm-triage \
+                            checks\n  slurm-triage checks --json | jq '.checks[] | select(.state == \"blind\")'"
+    )]
     Checks,
     /// Which jobs ran here and how they ended.
     #[command(

@@ -64,8 +64,7 @@ impl Books {
     pub(crate) fn read(site: &Site, paths: &[PathBuf], since: Stamp) -> anyhow::Result<Self> {
         if paths.is_empty() {
             let book = Book::read(&site.open()?, Some(&site.node), since)?;
-            let asked =
-                Asked { path: site.ledger.clone(), node: Some(book.node.clone()), error: None };
+            let asked = Asked { path: site.ledger.clone(), node: Some(book.node.clone()), error: None };
             return Ok(Self { asked: vec![asked], all: vec![book] });
         }
         let files = files(paths);
@@ -95,11 +94,7 @@ impl Books {
 }
 
 impl Book {
-    fn read(
-        ledger: &Ledger,
-        node: Option<&NodeName>,
-        since: Stamp,
-    ) -> Result<Self, triage_ledger::Error> {
+    fn read(ledger: &Ledger, node: Option<&NodeName>, since: Stamp) -> Result<Self, triage_ledger::Error> {
         let real = Filter { synthetic: Some(false), ..Filter::default() };
         let lately = Filter { since: Some(since), ..real.clone() };
         let cases = ledger.cases(&lately)?;

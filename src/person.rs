@@ -36,8 +36,7 @@ impl Person {
             Some(_) => acting,
             None => sudo.as_ref().map_or(acting.clone(), |sudo| format!("{acting} (SUDO_USER says {sudo})")),
         };
-        let facts =
-            TrailFacts { uid: Some(uid), login_uid: login, sudo_user: sudo, ..TrailFacts::default() };
+        let facts = TrailFacts { uid: Some(uid), login_uid: login, sudo_user: sudo, ..TrailFacts::default() };
         Self { name, facts }
     }
 }

@@ -27,7 +27,8 @@ fn faulty(name: &'static str, serial: Option<&'static str>, jobs: u32, state: Ca
         assert!(matches!(ledger.record(&swept).unwrap(), Recorded::Committed { .. }));
         for n in 0..jobs.max(1) {
             let at = T0.plus_secs(60 * i64::from(n + 1));
-            let line = Observation { node: node.clone(), boot: boot.clone(), ..line(u64::from(n), at, "Xid 79") };
+            let line =
+                Observation { node: node.clone(), boot: boot.clone(), ..line(u64::from(n), at, "Xid 79") };
             let event = event(&line, "xid.79");
             let run = run_of(100 + n, 0, at.plus_secs(-30));
             let mut span = JobSpan { node: node.clone(), boot: boot.clone(), ..span(run.clone()) };
@@ -58,7 +59,8 @@ fn parts(nodes: &[&Node], more: &[&str]) -> Vec<Value> {
 }
 
 fn told(parts: &[Value]) -> Vec<(String, u64, u64)> {
-    let text = |part: &Value| format!("{} {}", part["kind"].as_str().unwrap(), part["name"].as_str().unwrap());
+    let text =
+        |part: &Value| format!("{} {}", part["kind"].as_str().unwrap(), part["name"].as_str().unwrap());
     parts
         .iter()
         .map(|part| (text(part), part["jobs_lost"].as_u64().unwrap(), part["faults"].as_u64().unwrap()))

@@ -100,7 +100,11 @@ fn a_hold_is_seen_wherever_one_looks_and_gone_when_it_is_released() {
     for view in sees {
         node.run(view).does_not_say("On hold");
     }
-    node.run(&["trail", "--what", "hold"]).expect(0).says("hold.placed").says("hold.released").says("it is over");
+    node.run(&["trail", "--what", "hold"])
+        .expect(0)
+        .says("hold.placed")
+        .says("hold.released")
+        .says("it is over");
 }
 
 #[test]
@@ -134,16 +138,20 @@ fn the_trail_tells_who_what_when_why_past_which_gates_and_with_which_outcome() {
     let trail = node.run(&["--json", "trail", "--case", &id]).expect(0).json();
     let rows = trail["trail"].as_array().unwrap();
     let what: Vec<&str> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();
-    assert_eq!(what, ["case.opened", "decision.drain", "action.drain", "case.acquitted"]);
+    assert_eq!(what, ["case.opened", "decision.drain", "case.acted", "action.drain", "case.acquitted"]);
     assert_eq!(rows[1]["rule"], "hardware-confirmed");
     assert_eq!(rows[1]["gates"][0]["name"], "provenance");
-    assert_eq!((&rows[1]["outcome"], &rows[2]["outcome"]), (&"wanted".into(), &"done".into()));
-    assert_eq!(rows[2]["rule"], "hardware-confirmed");
-    assert_eq!((&rows[3]["why"], &rows[3]["uid"]), (&"it was us".into(), &own_uid().into()));
-    assert!(!rows[3]["person"].as_str().unwrap().is_empty());
+    assert_eq!((&rows[1]["outcome"], &rows[3]["outcome"]), (&"wanted".into(), &"done".into()));
+    assert_eq!(rows[3]["rule"], "hardware-confirmed");
+    assert_eq!((&rows[4]["why"], &rows[4]["uid"]), (&"it was us".into(), &own_uid().into()));
+    assert!(!rows[4]["person"].as_str().unwrap().is_empty());
     assert!(rows[0]["evidence"].as_array().unwrap().len() == 1);
     let of_job = node.run(&["trail", "--job", "4711"]).expect(0);
-    assert!(of_job.out.contains("decision.requeue") && of_job.out.contains("action.requeue"), "{}", of_job.out);
+    assert!(
+        of_job.out.contains("decision.requeue") && of_job.out.contains("action.requeue"),
+        "{}",
+        of_job.out
+    );
     node.run(&["trail", "--since", "1s", "--what", "ledger"]).expect(0).says("no such row");
 }
 
@@ -162,10 +170,8 @@ fn a_group_that_may_write_the_folder_may_speak_and_one_that_may_only_read_it_may
     let id = case_of(&node);
     let copy = node.copy_of_the_program();
     node.open_to_all();
-    let shell = format!(
-        "cd {0}/state && chgrp -R {GROUP} . && chmod 2770 . && chmod 0660 ledger.db*",
-        node.dir()
-    );
+    let shell =
+        format!("cd {0}/state && chgrp -R {GROUP} . && chmod 2770 . && chmod 0660 ledger.db*", node.dir());
     let speak = |gid: u32, reason: &str| {
         use std::os::unix::process::CommandExt;
         let mut args = node.place(&NOW.to_string());

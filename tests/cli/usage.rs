@@ -30,7 +30,10 @@ fn what_is_not_understood_ends_with_2_before_anything_is_read() {
 #[test]
 fn every_subcommand_has_help_with_examples() {
     run(&["--help"]).expect(0).says("Exit status").says("Examples:");
-    for command in ["status", "events", "cases", "jobs", "why", "doctor", "inject", "scan", "diagnose", "ack", "acquit", "hold", "release", "trail", "report", "parts"] {
+    for command in [
+        "status", "events", "cases", "jobs", "why", "doctor", "inject", "scan", "diagnose", "ack", "acquit",
+        "hold", "release", "trail", "report", "parts",
+    ] {
         run(&[command, "--help"]).expect(0).says("Examples:").says(&format!("slurm-triage {command}"));
     }
     run(&["--version"]).expect(0).says("slurm-triage 0.");

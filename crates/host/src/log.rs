@@ -83,6 +83,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_trail_goes_to_syslog_where_it_is_asked_for_and_nowhere_else() {
+        let row = Metadata::builder().target(TRAIL).level(Level::Info).build();
+        let word = Metadata::builder().target("triage_hooks::pass").level(Level::Info).build();
+        for trail in [true, false] {
+            // Also where the suite's own messages are only those of failures.
+            let backend = Backend { program: "t", level: LevelFilter::Error, syslog: false, trail };
+            assert_eq!((backend.enabled(&row), backend.enabled(&word)), (trail, false));
+        }
+    }
+
+    #[test]
     fn a_message_is_one_line_and_bounded() {
         assert_eq!(line("a\nb\u{1b}[2Jc"), "a b [2Jc");
         assert!(line(&"é".repeat(10_000)).len() <= MAX);

@@ -206,7 +206,8 @@ fn place(tx: &Transaction<'_>, on: &HoldOn, until: Option<Stamp>, word: &Word<'_
         return Ok(Held::Already(before));
     }
     if let Some(before) = &before {
-        let (by, why) = if before.stands(word.now) { (word.actor, "replaced") } else { ("", "it had run out") };
+        let (by, why) =
+            if before.stands(word.now) { (word.actor, "replaced") } else { ("", "it had run out") };
         hold::end(tx, on, word.now, by, why)?;
     }
     let new = Hold {

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ValueEnum;
 use serde::Serialize;
-use triage_core::{Case, CaseState, Intent, Resource, RunId, Stamp};
+use triage_core::{Case, CaseState, CauseClass, Intent, Resource, RunId, Stamp};
 use triage_ledger::IntentState;
 
 use super::who::{Names, place};
@@ -78,7 +78,7 @@ pub(super) fn rank(books: &[Book], probation_days: u32) -> Vec<Part> {
     let names = Names::of(books);
     let mut tallies: BTreeMap<(Kind, String), Tally> = BTreeMap::new();
     for book in books {
-        for case in book.cases.iter().filter(|case| case.state != CaseState::Acquitted) {
+        for case in book.cases.iter().filter(|case| counts(case)) {
             for key in keys(&names, book, case) {
                 tallies.entry(key).or_default().add(book, case);
             }
@@ -89,12 +89,18 @@ pub(super) fn rank(books: &[Book], probation_days: u32) -> Vec<Part> {
             tally.probation_until = tally.probation_until.max(Some(until));
         }
     }
-    let mut parts: Vec<Part> = tallies.into_iter().map(|((kind, name), tally)| tally.part(kind, name)).collect();
+    let mut parts: Vec<Part> =
+        tallies.into_iter().map(|((kind, name), tally)| tally.part(kind, name)).collect();
     parts.sort_by(|a, b| {
         let cost = |part: &Part| (part.jobs_lost, part.drains, part.wanted, part.faults, part.last);
         cost(b).cmp(&cost(a)).then_with(|| (a.kind, &a.name).cmp(&(b.kind, &b.name)))
     });
     parts
+}
+
+/// What a program did is no fault of the part it did it on, and what a person acquitted was none.
+const fn counts(case: &Case) -> bool {
+    !matches!(case.state, CaseState::Acquitted) && !matches!(case.class, CauseClass::Application | CauseClass::None)
 }
 
 /// A fault counts for the part and for its node.
@@ -108,7 +114,8 @@ fn keys(names: &Names, book: &Book, case: &Case) -> Vec<(Kind, String)> {
 }
 
 fn probation(book: &Book, days: u32) -> Option<Stamp> {
-    let back = book.actions.iter().filter(|row| row.action.kind() == "resume" && row.state == IntentState::Done);
+    let back =
+        book.actions.iter().filter(|row| row.action.kind() == "resume" && row.state == IntentState::Done);
     let last = back.filter_map(|row| row.settled_at).max()?;
     Some(last.plus_secs(i64::from(days) * 86_400))
 }
@@ -120,9 +127,7 @@ impl Tally {
         self.places.insert(place(book, case));
         self.codes.insert(case.code.to_string());
         self.runs.extend(lost(book, case));
-        let drains = |row: &&triage_ledger::IntentRow| {
-            matches!(&row.action, triage_core::Action::Drain { case: of, .. } if *of == case.id)
-        };
+        let drains = |row: &&triage_ledger::IntentRow| matches!(&row.action, triage_core::Action::Drain { case: of, .. } if *of == case.id);
         let done = book.actions.iter().filter(drains).any(|row| row.state == IntentState::Done);
         if done {
             self.drains.insert(case.id.to_string());
@@ -136,7 +141,8 @@ impl Tally {
     }
 
     fn part(self, kind: Kind, name: String) -> Part {
-        let count = |wanted: fn(CaseState) -> bool| self.cases.values().filter(|state| wanted(**state)).count();
+        let count =
+            |wanted: fn(CaseState) -> bool| self.cases.values().filter(|state| wanted(**state)).count();
         Part {
             kind,
             name,

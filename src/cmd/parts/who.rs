@@ -17,7 +17,8 @@ impl Names {
         for book in books {
             let gpus = book.readings.iter().flat_map(|reading| &reading.reading.gpus);
             let read = gpus.filter_map(|gpu| Some((gpu.uuid.clone()?, gpu.serial.clone()?)));
-            let told = book.parts.values().filter_map(|part| Some((part.uuid.clone()?, part.serial.clone()?)));
+            let told =
+                book.parts.values().filter_map(|part| Some((part.uuid.clone()?, part.serial.clone()?)));
             serials.extend(read.chain(told).filter(|(uuid, serial)| is_name(uuid) && is_name(serial)));
         }
         Self { serials }

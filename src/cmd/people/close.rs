@@ -58,7 +58,8 @@ fn close(common: &Common, args: &CaseWordArgs, closing: Closing) -> CmdResult {
         Closed::Now { case, before, given_up } => (case, before, given_up, true),
         Closed::Already(case) => (case.clone(), case.state, Vec::new(), false),
         Closed::Otherwise(case) => {
-            let text = format!("case {} is {} already: {}; nothing was changed", case.id, case.state, case.why);
+            let text =
+                format!("case {} is {} already: {}; nothing was changed", case.id, case.state, case.why);
             return no(exit::REFUSED, &text);
         }
         // It was there a moment ago: retention has removed it meanwhile.

@@ -30,7 +30,9 @@ pub(crate) fn parse_reason(text: &str) -> Result<String, String> {
         return Err(format!("the reason has more than {LONGEST_REASON} characters: say it shorter"));
     }
     if text.chars().any(render::is_unsafe) {
-        return Err("the reason holds a line feed or another control character: write it on one line".to_owned());
+        return Err(
+            "the reason holds a line feed or another control character: write it on one line".to_owned()
+        );
     }
     Ok(text.to_owned())
 }

@@ -92,12 +92,8 @@ impl<'a> Claim<'a> {
     /// Runs on the node that began after it was wanted and have to do with it, in the order of their beginning.
     pub(super) fn later_runs(&self) -> impl Iterator<Item = &'a JobSpan> {
         let after = self.at();
-        let mut runs: Vec<&JobSpan> = self
-            .book
-            .spans
-            .iter()
-            .filter(|span| span.run.start > after && self.concerns(span))
-            .collect();
+        let mut runs: Vec<&JobSpan> =
+            self.book.spans.iter().filter(|span| span.run.start > after && self.concerns(span)).collect();
         runs.sort_by_key(|span| span.run.start);
         runs.into_iter()
     }

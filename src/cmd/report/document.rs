@@ -142,12 +142,7 @@ impl RuleFigures {
     /// The precision for people: counts first, they are what it rests on.
     pub(super) fn told_precision(&self) -> String {
         self.precision.map_or_else(String::new, |share| {
-            format!(
-                "{:.0} % ({:.0} to {:.0} %)",
-                share.share * 100.0,
-                share.low * 100.0,
-                share.high * 100.0
-            )
+            format!("{:.0} % ({:.0} to {:.0} %)", share.share * 100.0, share.low * 100.0, share.high * 100.0)
         })
     }
 }

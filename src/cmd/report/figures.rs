@@ -69,7 +69,8 @@ pub(super) fn cost(claim: &Claim<'_>, grade: Grade, now: Stamp) -> (Hours, Hours
         }
         // Work that the node did within a day of our word, and would not have done.
         (Grade::Wrong, None) if takes_node => {
-            for span in claim.book.spans.iter().filter(|span| is_success(span) && span.run.start > claim.at()) {
+            for span in claim.book.spans.iter().filter(|span| is_success(span) && span.run.start > claim.at())
+            {
                 wasted.add(overlap(span, claim.at(), until), span.gpus.len());
             }
         }
@@ -190,7 +191,11 @@ impl RuleFigures {
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         self.ready_because = match (self.ready, missing(self.right, self.wrong, bar)) {
             (true, _) => {
-                format!("right at least {} of the time with 95 % certainty; asked: {}", percent(low), percent(bar))
+                format!(
+                    "right at least {} of the time with 95 % certainty; asked: {}",
+                    percent(low),
+                    percent(bar)
+                )
             }
             (false, Some(more)) => format!(
                 "{} of {} right proves {}, {} are asked: {more} more that are right, and none wrong, would do",
@@ -199,7 +204,11 @@ impl RuleFigures {
                 percent(low),
                 percent(bar)
             ),
-            (false, None) => format!("{} of {} right: no number of further ones would do", self.right, self.right + self.wrong),
+            (false, None) => format!(
+                "{} of {} right: no number of further ones would do",
+                self.right,
+                self.right + self.wrong
+            ),
         };
     }
 }

@@ -138,7 +138,8 @@ fn failed_on_it(claim: &Claim<'_>, settings: Settings) -> Option<String> {
                 && verdict.culprits.iter().any(|culprit| culprit.node == claim.book.node)
         })
     };
-    let died = claim.later_runs().find(|span| span.run.start <= to && is_failed(span) && blames(&span.run))?;
+    let died =
+        claim.later_runs().find(|span| span.run.start <= to && is_failed(span) && blames(&span.run))?;
     Some(format!("job {} was given the node and failed on it", died.run))
 }
 
@@ -153,10 +154,8 @@ fn worked_on(claim: &Claim<'_>, settings: Settings) -> Option<String> {
     if settings.now < to {
         return None;
     }
-    let good: Vec<&JobSpan> = claim
-        .later_runs()
-        .filter(|span| is_success(span) && span.end.is_some_and(|end| end <= to))
-        .collect();
+    let good: Vec<&JobSpan> =
+        claim.later_runs().filter(|span| is_success(span) && span.end.is_some_and(|end| end <= to)).collect();
     let worked: f64 = good.iter().map(|span| hours(length(span))).sum();
     (good.len() >= SOUND_RUNS || worked >= SOUND_HOURS).then(|| {
         format!(
@@ -183,9 +182,11 @@ fn of_refusal(claim: &Claim<'_>, settings: Settings) -> (Grade, String) {
 }
 
 fn is_blamed(claim: &Claim<'_>, run: &RunId) -> bool {
-    claim.book.verdicts.iter().any(|verdict| {
-        verdict.run == *run && claim.cases.iter().any(|case| verdict.cases.contains(&case.id))
-    })
+    claim
+        .book
+        .verdicts
+        .iter()
+        .any(|verdict| verdict.run == *run && claim.cases.iter().any(|case| verdict.cases.contains(&case.id)))
 }
 
 /// A requeue: how did the next run fare, and where? Without one: was its node to blame?
@@ -194,7 +195,10 @@ fn of_job(claim: &Claim<'_>, books: &[Book], settings: Settings) -> (Grade, Stri
         return answer;
     }
     if claim.cases.is_empty() {
-        return (Grade::Open, "there was no next run yet, and its node's ledger is not among these".to_owned());
+        return (
+            Grade::Open,
+            "there was no next run yet, and its node's ledger is not among these".to_owned(),
+        );
     }
     let (grade, why) = of_node(claim, settings);
     (grade, format!("there was no next run; of its node: {why}"))
@@ -224,7 +228,9 @@ fn next_run(claim: &Claim<'_>, books: &[Book]) -> Option<(Grade, String)> {
         (_, true, _) if stops => Some((Grade::Right, "its next run failed as well".to_owned())),
         (true, _, true) => Some((Grade::Wrong, "its next run went well on the very node".to_owned())),
         (true, _, false) => Some((Grade::Right, "its next run went well elsewhere".to_owned())),
-        (_, true, true) => Some((Grade::Right, "its next run was given the node again and failed".to_owned())),
+        (_, true, true) => {
+            Some((Grade::Right, "its next run was given the node again and failed".to_owned()))
+        }
         (_, true, false) => Some((Grade::Wrong, "its next run failed elsewhere as well".to_owned())),
         _ => None,
     }

@@ -36,8 +36,19 @@ pub(super) fn page(document: &Document<'_>) -> String {
 fn rules(html: &mut String, document: &Document<'_>) {
     html.push_str("<h2>Rules</h2>\n");
     let head = [
-        "Rule", "Wants", "Mode", "Times", "Done", "Right", "Wrong", "Open", "Withheld", "Precision (95 %)", "Saved",
-        "Wasted", "Ready to act",
+        "Rule",
+        "Wants",
+        "Mode",
+        "Times",
+        "Done",
+        "Right",
+        "Wrong",
+        "Open",
+        "Withheld",
+        "Precision (95 %)",
+        "Saved",
+        "Wasted",
+        "Ready to act",
     ];
     table(html, &head, document.rules.iter().map(|rule| (String::new(), rule_cells(rule))));
 }

@@ -22,8 +22,7 @@ pub(crate) fn run(common: &Common, args: &ReportArgs) -> CmdResult {
     let since = args.since.resolve(site.now);
     let books = Books::read(&site, &args.ledgers, since)?;
     let settings = Settings { now: site.now, clean_days: args.clean_days };
-    let mut claims: Vec<Claim<'_>> =
-        books.all.iter().flat_map(|book| claim::of(book, since)).collect();
+    let mut claims: Vec<Claim<'_>> = books.all.iter().flat_map(|book| claim::of(book, since)).collect();
     // The same ledger may have been collected twice.
     let mut seen = std::collections::BTreeSet::new();
     claims.retain(|claim| seen.insert(&claim.decision.id));

@@ -57,7 +57,17 @@ fn rules(page: &mut Page, document: &Document<'_>) {
         return;
     }
     let head = [
-        "RULE", "WANTED", "MODE", "TIMES", "DONE", "RIGHT", "WRONG", "OPEN", "WITHHELD", "PRECISION (95 %)", "SAVED",
+        "RULE",
+        "WANTED",
+        "MODE",
+        "TIMES",
+        "DONE",
+        "RIGHT",
+        "WRONG",
+        "OPEN",
+        "WITHHELD",
+        "PRECISION (95 %)",
+        "SAVED",
         "WASTED",
     ];
     let mut table = Table::new(&head);

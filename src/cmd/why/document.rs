@@ -5,7 +5,9 @@ use triage_core::{Case, CaseId, Event, NodeName, Stamp, Verdict};
 use super::resolve::{No, Subject};
 use super::story::Story;
 use crate::site::Site;
-use crate::view::{self, ActionView, CodeView, DecisionView, HoldView, JobView, SourceView, TasksView, TrailView};
+use crate::view::{
+    self, ActionView, CodeView, DecisionView, HoldView, JobView, SourceView, TasksView, TrailView,
+};
 
 /// The story as JSON.
 #[derive(Serialize)]

@@ -2,7 +2,9 @@
 use std::collections::BTreeSet;
 
 use triage_core::catalog::Catalog;
-use triage_core::{Case, CaseId, Decision, EventId, HoldOn, JobSpan, NodeName, RunId, Subject as Whom, Verdict};
+use triage_core::{
+    Case, CaseId, Decision, EventId, HoldOn, JobSpan, NodeName, RunId, Subject as Whom, Verdict,
+};
 use triage_ledger::{AuditRow, Filter, Found, IntentRow, JobFilter, Ledger, Level};
 
 use super::resolve::Subject;
@@ -90,9 +92,8 @@ fn of_job(ledger: &Ledger, job: JobFilter, story: &mut Story) -> anyhow::Result<
 
 /// Rows of the trail that nothing else in the story tells.
 fn told(rows: Vec<AuditRow>) -> Vec<AuditRow> {
-    let elsewhere = |row: &AuditRow| {
-        ["action.", "decision."].iter().any(|family| row.note.kind.starts_with(family))
-    };
+    let elsewhere =
+        |row: &AuditRow| ["action.", "decision."].iter().any(|family| row.note.kind.starts_with(family));
     rows.into_iter().filter(|row| !elsewhere(row)).collect()
 }
 

@@ -84,10 +84,15 @@ fn mend(case: &Case) -> String {
         }
         ClearedBy::LinkUp => "bring the link up; the case is closed once it stays up".to_owned(),
         ClearedBy::CheckPasses => {
-            "mend what the check names; the case is closed once the check finds it good for long enough".to_owned()
+            "mend what the check names; the case is closed once the check finds it good for long enough"
+                .to_owned()
         }
         ClearedBy::Ack | ClearedBy::None => {
-            "have it repaired; no reading proves it, so a person's word closes the case".to_owned()
+            format!(
+                "have it repaired; no reading proves it, so a person's word closes the case: slurm-triage ack {} --reason \
+                 'what was done'",
+                case.id
+            )
         }
     }
 }

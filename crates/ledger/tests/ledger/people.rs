@@ -39,8 +39,7 @@ fn kinds(rows: &[AuditRow]) -> Vec<&str> {
 fn claim(ledger: &mut Ledger, case: &Case, now: Stamp) -> Claim {
     let me = process(7);
     let key = drain(case, &decision(case, T0.plus_secs(2))).action.key();
-    let request =
-        ClaimRequest { key: &key, now, me: &me, lease_until: now.plus_secs(9), alive: &|_| true };
+    let request = ClaimRequest { key: &key, now, me: &me, lease_until: now.plus_secs(9), alive: &|_| true };
     ledger.claim(&request).unwrap()
 }
 
@@ -49,9 +48,8 @@ fn an_acknowledged_case_is_resolved_its_drain_given_up_and_who_said_so_is_on_the
     let place = Place::new();
     let (mut ledger, case) = with_case(&place);
     let person = TrailFacts { uid: Some(0), login_uid: Some(1000), ..TrailFacts::default() };
-    let closed = ledger
-        .close_case(&case.id, Closing::Acknowledged, &word("riser replaced", &person), &[])
-        .unwrap();
+    let closed =
+        ledger.close_case(&case.id, Closing::Acknowledged, &word("riser replaced", &person), &[]).unwrap();
     let Closed::Now { case: now, before, given_up } = closed else { panic!("{closed:?}") };
     assert_eq!((now.state, before, given_up.len()), (CaseState::Resolved, CaseState::Open, 1));
     assert_eq!(now.why, "acknowledged by ada: riser replaced");
@@ -171,12 +169,10 @@ fn a_requeue_is_held_by_a_hold_on_its_job_or_on_a_case_of_its_verdict() {
         verdict: Some(verdict.id.clone()),
         ..decision(&case, T0)
     };
-    let action = Action::Requeue { run: run.clone(), exclude: vec![], hold: false, decision: decision.id.clone() };
-    let intent = triage_ledger::NewIntent {
-        action: action.clone(),
-        expires: T0.plus_secs(9_000),
-        synthetic: false,
-    };
+    let action =
+        Action::Requeue { run: run.clone(), exclude: vec![], hold: false, decision: decision.id.clone() };
+    let intent =
+        triage_ledger::NewIntent { action: action.clone(), expires: T0.plus_secs(9_000), synthetic: false };
     let batch = Batch {
         spans: &[span(4711)],
         verdicts: &[verdict],
@@ -198,10 +194,7 @@ fn a_requeue_is_held_by_a_hold_on_its_job_or_on_a_case_of_its_verdict() {
         ledger.release(&on, &word).unwrap();
     }
     let of_job = Filter { job: JobFilter::parse("4711"), ..Filter::default() };
-    assert_eq!(
-        kinds(&ledger.audit(&of_job).unwrap()),
-        ["decision.requeue", "hold.placed", "hold.released"]
-    );
+    assert_eq!(kinds(&ledger.audit(&of_job).unwrap()), ["decision.requeue", "hold.placed", "hold.released"]);
 }
 
 #[test]
@@ -243,10 +236,7 @@ fn every_change_of_a_case_is_one_row_and_no_change_is_none() {
     // A slower pass knows nothing of that, and is not heard.
     write(&case);
     let about = Filter { case: Some(case.id.clone()), code: Some("case".to_owned()), ..Filter::default() };
-    assert_eq!(
-        kinds(&ledger.audit(&about).unwrap()),
-        ["case.opened", "case.stood_down", "case.resolved"]
-    );
+    assert_eq!(kinds(&ledger.audit(&about).unwrap()), ["case.opened", "case.stood_down", "case.resolved"]);
 }
 
 #[test]

@@ -25,7 +25,10 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("v_sources", &["nvml", "blind", "no answer"]),
     ("v_counters", &["2026-03-01", "lines_without_event", "kmsg"]),
     ("v_audit", &["case.acquitted", "ada", "it was the riser"]),
-    ("v_trail", &["rule hardware", "decision.drain", "held by stood_down", "stood_down", "4700_3", "case.opened"]),
+    (
+        "v_trail",
+        &["rule hardware", "decision.drain", "held by stood_down", "stood_down", "4700_3", "case.opened"],
+    ),
     ("v_holds", &["node", "gpu01", "2026-03-01T11:00:00.000000Z", "a test is running"]),
     ("v_sightings", &["2026-03-01T10:00:00.000000Z", "DRAIN", "a bad power supply"]),
 ];
@@ -103,8 +106,7 @@ fn filled(place: &Place) {
     };
     assert!(matches!(ledger.record(&batch).unwrap(), Recorded::Committed { .. }));
     let person = TrailFacts::default();
-    let word =
-        Word { now: T0, program: "test", actor: "ada", reason: "a test is running", person: &person };
+    let word = Word { now: T0, program: "test", actor: "ada", reason: "a test is running", person: &person };
     ledger.hold(&HoldOn::Node(node), Some(T0.plus_secs(3_600)), &word).unwrap();
 }
 
