@@ -32,7 +32,7 @@ fn every_subcommand_has_help_with_examples() {
     run(&["--help"]).expect(0).says("Exit status").says("Examples:");
     for command in [
         "status", "events", "cases", "jobs", "why", "doctor", "inject", "scan", "diagnose", "ack", "acquit",
-        "hold", "release", "trail", "report", "parts",
+        "hold", "release", "trail", "report", "parts", "baseline",
     ] {
         run(&[command, "--help"]).expect(0).says("Examples:").says(&format!("slurm-triage {command}"));
     }

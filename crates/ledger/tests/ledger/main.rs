@@ -1,6 +1,7 @@
 //! The ledger against real SQLite files, real processes, full and read-only filesystems.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test panics where it fails")]
 
+mod baselines;
 mod checks;
 mod damage;
 mod disk;
