@@ -51,7 +51,11 @@ fn request(folder: &Path, name: &str, uid: u32) -> OutputRequest {
 
 fn read(request: &OutputRequest) -> OutputReport {
     let root = Root::default();
-    reader(&root).read(request, Deadline::after(&SystemClock, Duration::from_secs(30)))
+    reader(&root).read(request, in_time())
+}
+
+fn in_time() -> Deadline {
+    Deadline::after(&SystemClock, Duration::from_secs(30))
 }
 
 /// A folder everybody may enter.
@@ -84,7 +88,7 @@ fn a_users_file_is_read_with_the_users_rights() {
     assert_eq!(report.events[0].code(), "cuda.ecc");
     assert_eq!((report.files[0].name.as_str(), report.files[0].read), ("o", LINE.len() as u64));
     let root = Root::default();
-    let copy = reader(&root).copy(&request, Deadline::after(&SystemClock, Duration::from_secs(30)));
+    let copy = reader(&root).copy(&request, in_time());
     assert_eq!((copy.blind.len(), copy.files[0].parts.concat()), (0, LINE.as_bytes().to_vec()));
 }
 
@@ -134,4 +138,16 @@ fn started_by_anybody_else_it_says_so() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("by slurm-triage itself"));
+}
+
+#[test]
+fn one_that_never_answers_is_left_to_itself() {
+    let folder = folder();
+    let root = Root::default();
+    let mut reader = reader(&root);
+    reader.program = "/bin/sh".into();
+    reader.args = vec!["-c".to_owned(), "kill -STOP $$".to_owned()];
+    reader.limits.deadline = Duration::from_millis(300);
+    let report = reader.read(&request(folder.path(), "o", me()), in_time());
+    assert!(report.blind.len() == 1 && report.blind[0].contains("within 300 ms"), "{:?}", report.blind);
 }

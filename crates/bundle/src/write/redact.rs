@@ -108,6 +108,10 @@ impl<'c> Redactor<'c> {
             let length = after.iter().take_while(|b| is_of_token(**b)).count();
             let (token, more) = after.split_at(length);
             match std::str::from_utf8(token) {
+                // Most words of a log: nothing that a path or an address is made of, and nobody's name.
+                Ok(word) if is_plain(token) && !(words && self.names_in(word)) => {
+                    out.extend_from_slice(token);
+                }
                 Ok(token) => out.extend_from_slice(self.token(token, words).as_bytes()),
                 // A name in another encoding is somebody's all the same.
                 Err(_) if token.contains(&b'/') => out.extend_from_slice(b"(path)"),
@@ -116,6 +120,11 @@ impl<'c> Redactor<'c> {
             rest = more;
         }
         out
+    }
+
+    fn names_in(&self, word: &str) -> bool {
+        self.users.contains(word)
+            || word.split(|c: char| !c.is_alphanumeric()).any(|part| self.users.contains(part))
     }
 
     fn token(&mut self, token: &str, words: bool) -> String {
@@ -264,6 +273,10 @@ impl<'c> Redactor<'c> {
 fn measured(host: u64) -> Ipv4Addr {
     let [.., a, b, c] = host.to_be_bytes();
     Ipv4Addr::new(198, 18 + (a & 1), b, c)
+}
+
+fn is_plain(token: &[u8]) -> bool {
+    !token.iter().any(|b| matches!(b, b'/' | b'.' | b':'))
 }
 
 /// What stands together: words, paths, addresses.

@@ -14,6 +14,11 @@ const PIECE: usize = 256 << 10;
 /// # Errors
 /// Why there is nothing to read, in words.
 pub(super) fn open(path: &Path) -> Result<(File, Metadata), String> {
+    // Opening a device may already do something to it. What is opened is looked at again, since the path may change.
+    let meta = std::fs::metadata(path).map_err(|error| refusal(&error))?;
+    if let Some(kind) = kind(&meta) {
+        return Err(format!("it is {kind}"));
+    }
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY;
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(|error| refusal(&error))?;
     let meta = file.metadata().map_err(|error| refusal(&error))?;
@@ -30,6 +35,7 @@ fn kind(meta: &Metadata) -> Option<&'static str> {
         () if kind.is_fifo() => Some("a FIFO"),
         () if kind.is_dir() => Some("a folder"),
         () if kind.is_char_device() || kind.is_block_device() => Some("a device"),
+        () if kind.is_socket() => Some("a socket"),
         () => Some("no regular file"),
     }
 }
@@ -38,7 +44,6 @@ fn refusal(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOENT) => "there is no such file".to_owned(),
         Some(Errno::EACCES | Errno::EPERM) => "its owner may not read it".to_owned(),
-        Some(Errno::ENXIO) => "it is a socket or a device without a driver".to_owned(),
         Some(Errno::ELOOP) => "its links lead in a circle".to_owned(),
         Some(Errno::ESTALE) => "its filesystem lost it (stale handle)".to_owned(),
         _ => error.to_string(),

@@ -253,7 +253,7 @@ fn split(pieces: Vec<Piece>, hosts: &[String]) -> (String, Vec<Piece>) {
             }
             piece if index > last => name.push(piece),
             Piece::Text(text) => folder.push_str(&text),
-            Piece::Number(width) => folder.push_str(&format!("{:0width$}", 0)),
+            Piece::Number(width) => folder.push_str(&"0".repeat(width.max(1))),
             Piece::Step(_) => folder.push_str("batch"),
             Piece::Behind => {}
             Piece::Host => folder.push_str(hosts.first().map(|host| short(host)).unwrap_or_default()),

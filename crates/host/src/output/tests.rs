@@ -120,7 +120,7 @@ fn what_is_no_file_with_something_in_it_is_said_and_holds_nobody() {
         ("circle", "circle"),
         ("zero", "it is a device"),
         ("/dev/null", "it is a device"),
-        ("/dev/tty", "output /dev/tty: "),
+        ("/dev/tty", "it is a device"),
         (".", "it is a folder"),
         ("empty", "it is empty"),
         ("missing", "there is no such file"),
