@@ -66,7 +66,7 @@ fn a_drill_that_may_act_leaves_its_drain_to_the_next_health_check() {
         .expect(0)
         .says("it may act")
         .says("drain node n1: wanted")
-        .says("The next health check carries out: drain.");
+        .says("The next health check carries out: drain, confirm_drain.");
     let status = node.run(&["--json", "status"]).expect(1).json();
     assert_eq!(status["pending"][0]["kind"], "drain");
     assert_eq!(status["pending"][0]["synthetic"], true);
