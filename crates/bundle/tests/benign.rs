@@ -31,11 +31,20 @@ fn progress(dice: &mut Dice, style: usize, step: u64) -> String {
             "\rEpoch 0:  {:2}%|####      | {step}/1000 [00:10<00:20,  5.20it/s, v_num=0, train_loss={loss:.3}]",
             step % 100
         ),
+        4 => format!(
+            "[2026-05-04 12:01:02,123] [INFO] [logging.py:96:log_dist] [Rank 0] step={step}, skipped=0, lr=[1e-05], mom=[[0.9, 0.95]], loss={loss:.4}, overflow=False\n"
+        ),
+        5 => format!(
+            "I0504 12:01:02.123456 139872 metric_logger.py:181] completed step: {step}, seconds: 1.204, TFLOP/s/device: 412.1, Tokens/s/device: 9512.3, total_weights: 65536, loss: {loss:.3}\n"
+        ),
         _ => format!(
             "[rank0]:[titan] 2026-05-04 12:01:02,123 - root - INFO - \x1b[31mstep: {step:2}  \x1b[32mloss: {loss:7.4}  \x1b[36mmemory: 61.24GiB(77.33%)\x1b[39m\n"
         ),
     }
 }
+
+/// Styles that [`progress`] knows.
+const STYLES: usize = 7;
 
 /// Lines that look like trouble.
 const CHATTER: &[&str] = &[
@@ -55,6 +64,10 @@ const CHATTER: &[&str] = &[
     "no errors found in 8812 documents; failed=0 aborted=0 timeout=0",
     "checkpoint saved: exit criteria not met, continuing",
     "loading model.safetensors: no such key 'lm_head.bias', ignored",
+    "gpu health: watching for Xid errors every 60 s, none so far (ecc=0, timeout=30)",
+    "error_rate=0.1 drop_prob=0.0 max_failures=3 nccl_timeout=1800",
+    "[INFO] resubmit hook installed: on SIGTERM or TIMEOUT the last checkpoint is kept",
+    "WARNING: could not import apex, using native layer norm (no error)",
     "Exception ignored in: <function _releaseLock at 0x7f0000001000>",
     "slurm: job step uses cgroup v2; memory limit 512G, oom_score_adj 0",
 ];
@@ -83,7 +96,7 @@ fn training(style: usize, steps: u64) -> String {
 
 #[test]
 fn a_healthy_job_that_completed_gets_no_verdict() {
-    for style in 0..5 {
+    for style in 0..STYLES {
         let mut folder = Folder::new(2);
         for task in 0..8 {
             folder.exits(task, 1190.0, 0);
@@ -98,7 +111,7 @@ fn a_healthy_job_that_completed_gets_no_verdict() {
 /// The same output under a job that died of something that left no word: nothing in it may be taken for the cause.
 #[test]
 fn nothing_a_healthy_job_prints_explains_its_end() {
-    for style in 0..5 {
+    for style in 0..STYLES {
         let mut folder = Folder::new(2);
         folder.output(&training(style, 2000)).signalled(3, 1100.0, 9).all_signalled(1103.0, 15);
         let report = folder.diagnose();
