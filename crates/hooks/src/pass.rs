@@ -166,7 +166,7 @@ fn past(ctx: &Ctx<'_>, loaded: &Loaded, look: &Look) -> Past {
         engines: loaded.rates.clone(),
         closed: loaded.closed.clone(),
         thresholds: ctx.config.rates.clone(),
-        endpoints: topology::endpoints(ctx, look),
+        endpoints: topology::endpoints(&ctx.root, look),
     }
 }
 
@@ -259,7 +259,7 @@ fn expiry(action: &Action, now: Stamp) -> Stamp {
         Action::Reset { .. } | Action::Verify { .. } => 7_200,
         Action::Publish { .. } => 600,
         Action::Requeue { .. } => 300,
-        Action::ClearBeginTime { .. } => 900,
+        Action::ClearBeginTime { .. } | Action::Explain { .. } => 900,
         Action::RefuseJob { .. } => 60,
     })
 }
