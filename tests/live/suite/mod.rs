@@ -4,6 +4,7 @@ mod arrays;
 mod controller;
 mod crash;
 mod drill;
+mod expedited;
 mod foreign;
 mod gpu_lost;
 mod healthy;

@@ -4,7 +4,8 @@ use super::{Decided, Draft, bounds, claims, gates};
 use crate::pipeline::Input;
 use crate::policy::Matched;
 use crate::{
-    Action, Case, Code, DecisionId, Gate, Intent, JobSpan, NodeName, Resource, RunId, Stamp, Subject, Verdict,
+    Action, Case, Code, DecisionId, Gate, Intent, JobRecord, JobSpan, Mode, NodeName, Resource, RunId, Stamp,
+    Subject, Verdict,
 };
 
 pub(super) fn decide(input: &Input<'_>, cases: &[Case], verdict: &Verdict, decided: &mut Decided) {
@@ -47,11 +48,33 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], verdict: &Verdict, decid
         synthetic: verdict.synthetic,
         why,
     };
-    if let Some(decision) = decided.push(input, draft)
-        && is_requeue(intent)
-    {
-        let hold = intent == Intent::RequeueHold;
-        put_back(named(input, span), nodes, (hold, not_before), decision, decided);
+    let held = draft.gates.iter().find(|gate| !gate.passed).map(|gate| gate.why.clone());
+    let why = format!(
+        "{}; not run again: {}",
+        draft.why,
+        held.as_deref().unwrap_or("the policy does not ask for it")
+    );
+    match decided.push(input, draft) {
+        Some(decision) if is_requeue(intent) => {
+            let hold = intent == Intent::RequeueHold;
+            put_back(named(input, span), nodes, (hold, not_before), decision, decided);
+        }
+        _ => explain(input, span, mode, &why, decided),
+    }
+}
+
+/// A job that Slurm will put back held, because it asked for an expedited requeue and no epilog fails, is told why
+/// nobody runs it again. Only where we may act for the job: the word is written into its record.
+fn explain(input: &Input<'_>, span: &JobSpan, mode: Mode, why: &str, decided: &mut Decided) {
+    let expedited = |job: &JobRecord| job.fields.get("ExpeditedRequeue").is_some_and(|word| word == "Yes");
+    let may = mode == Mode::Act && gates::job_ask(span).passed && input.job.get().is_some_and(expedited);
+    let made =
+        decided.decisions.iter().rev().find(|decision| decision.subject == Subject::Run(span.run.clone()));
+    if let Some(decision) = made.map(|decision| decision.id.clone()).filter(|_| may) {
+        let run = named(input, span);
+        let text =
+            format!("held by Slurm, no epilog failed; {why}; slurm-triage why {}", run.scontrol_name());
+        decided.actions.push(Action::Explain { run, text, decision });
     }
 }
 

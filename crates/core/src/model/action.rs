@@ -101,6 +101,15 @@ pub enum Action {
         /// The decision that wants it.
         decision: DecisionId,
     },
+    /// Say on a job that Slurm put back held why it is not run again.
+    Explain {
+        /// The run.
+        run: RunId,
+        /// Why, in a sentence; ASCII.
+        text: String,
+        /// The decision behind it.
+        decision: DecisionId,
+    },
     /// Tell the job's batch host what this node knows, in this node's own `Extra` field under our key.
     Publish {
         /// The node: always the one that runs.
@@ -142,6 +151,7 @@ impl Action {
             Self::Verify { node, case, boot, .. } => format!("verify:{node}:{case}:{boot}"),
             Self::Requeue { run, .. } => format!("requeue:{}", run_key(run)),
             Self::ClearBeginTime { run, .. } => format!("begin:{}", run_key(run)),
+            Self::Explain { run, .. } => format!("explain:{}", run_key(run)),
             Self::Publish { node, decision, .. } => format!("publish:{node}:{decision}"),
             Self::RefuseJob { run, case, .. } => format!("refuse:{}:{case}", run_key(run)),
         }
@@ -158,6 +168,7 @@ impl Action {
             Self::Resume { .. } => "resume",
             Self::Requeue { .. } => "requeue",
             Self::ClearBeginTime { .. } => "clear_begin_time",
+            Self::Explain { .. } => "explain",
             Self::Publish { .. } => "publish",
             Self::RefuseJob { .. } => "refuse_job",
         }
@@ -169,6 +180,7 @@ impl Action {
             self,
             Self::ClearBeginTime { .. }
                 | Self::ConfirmDrain { .. }
+                | Self::Explain { .. }
                 | Self::Reset { .. }
                 | Self::Verify { .. }
         )
@@ -184,7 +196,10 @@ impl Action {
             | Self::Verify { case, .. }
             | Self::Resume { case, .. }
             | Self::RefuseJob { case, .. } => Some(case),
-            Self::Requeue { .. } | Self::ClearBeginTime { .. } | Self::Publish { .. } => None,
+            Self::Requeue { .. }
+            | Self::ClearBeginTime { .. }
+            | Self::Explain { .. }
+            | Self::Publish { .. } => None,
         }
     }
 
@@ -199,6 +214,7 @@ impl Action {
             | Self::Resume { decision, .. }
             | Self::Requeue { decision, .. }
             | Self::ClearBeginTime { decision, .. }
+            | Self::Explain { decision, .. }
             | Self::Publish { decision, .. }
             | Self::RefuseJob { decision, .. } => decision,
         }

@@ -3,6 +3,7 @@
 mod begin;
 mod confirm;
 mod drain;
+mod explain;
 mod extra;
 mod publish;
 mod repair;
@@ -38,6 +39,7 @@ impl Executor<'_> {
             Action::ClearBeginTime { run, not_before, .. } => {
                 self.clear_begin_time(run, *not_before, deadline)
             }
+            Action::Explain { run, text, .. } => self.explain(run, text, deadline),
             Action::Publish { node, body, .. } => self.publish(node, body),
             // The hook's exit code is the action; there is nothing else to do.
             Action::RefuseJob { .. } => self.done("refused: exit 1"),

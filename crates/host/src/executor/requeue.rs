@@ -49,7 +49,11 @@ impl Executor<'_> {
         if nodes.len() == job.excluded.len() {
             return self.done(format!("{what} as {name}; kept off {} already", list(&nodes)));
         }
-        match self.scontrol.exclude(name, &nodes) {
+        let said = format!("requeued, kept off {} after its fault; slurm-triage why {name}", list(exclude));
+        let both = super::explain::comment(job, &said)
+            .map_or(Err(()), |said| self.scontrol.exclude_and_say(name, &nodes, &said).map_err(drop));
+        // Where the word cannot be said, or together they are refused, the list alone is what counts.
+        match both.or_else(|()| self.scontrol.exclude(name, &nodes)) {
             Ok(()) => self.done(format!("{what} as {name}; kept off {}", list(&nodes))),
             Err(error) => could_not(&error),
         }

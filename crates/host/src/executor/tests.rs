@@ -26,6 +26,7 @@ struct Slurm {
     excluded: String,
     started: i64,
     name: String,
+    comment: String,
     /// The next changes are refused with this.
     refusal: Option<&'static str>,
     changes: Vec<String>,
@@ -45,6 +46,7 @@ impl Slurm {
             excluded: "(null)".into(),
             started: 1_800_000_000,
             name: "JobId=43 ArrayJobId=42 ArrayTaskId=1".into(),
+            comment: String::new(),
             refusal: None,
             changes: Vec::new(),
         }
@@ -61,7 +63,7 @@ impl Slurm {
             )),
             ["-o", "show", "job", "42_1" | "43"] => answered(&format!(
                 "{} JobName=x JobState={} Reason={} Requeue={} Restarts={} BatchFlag={} ExitCode=1:0 StartTime={} \
-                 ExcNodeList={} NodeList=n[1-2]\n",
+                 ExcNodeList={} NodeList=n[1-2]{}\n",
                 self.name,
                 self.job,
                 self.why,
@@ -70,6 +72,11 @@ impl Slurm {
                 self.batch,
                 self.started,
                 self.excluded,
+                if self.comment.is_empty() {
+                    String::new()
+                } else {
+                    format!(" AdminComment={}", self.comment)
+                },
             )),
             ["-o", ..] => failed("slurm_load_jobs error: Invalid job id specified"),
             change => self.change(change),
@@ -92,8 +99,11 @@ impl Slurm {
                 self.restarts += 1;
                 self.why = "BeginTime".into();
             }
-            ["update", _, list] if list.starts_with("ExcNodeList=") => {
+            ["update", _, list, ..] if list.starts_with("ExcNodeList=") => {
                 self.excluded = list.trim_start_matches("ExcNodeList=").into();
+            }
+            ["update", _, said] if said.starts_with("AdminComment=") => {
+                self.comment = said.trim_start_matches("AdminComment=").into();
             }
             ["update", _, "StartTime=now"] => self.job = "RUNNING".into(),
             other => panic!("unexpected: {other:?}"),
@@ -224,7 +234,9 @@ fn our_word_is_put_beside_others_and_taken_away_again() {
 fn a_job_is_requeued_once_by_the_name_that_means_it_alone() {
     let (outcomes, after) = execute(Slurm::healthy(), &requeue(false), 3);
     assert!(outcomes.iter().all(|outcome| outcome.done), "{outcomes:?}");
-    assert_eq!(after.changes, ["requeue 42_1", "update JobId=42_1 ExcNodeList=n1"]);
+    assert_eq!(after.changes.len(), 2, "{:?}", after.changes);
+    assert_eq!(after.changes[0], "requeue 42_1");
+    assert!(after.changes[1].starts_with("update JobId=42_1 ExcNodeList=n1 "), "{:?}", after.changes);
     let (_, after) = execute(Slurm::healthy(), &requeue(true), 1);
     assert_eq!(after.changes[0], "requeuehold 42_1");
     let het = Slurm { name: "JobId=43 HetJobId=42 HetJobOffset=1".into(), ..Slurm::healthy() };
@@ -361,4 +373,54 @@ fn a_refusal_is_carried_out_by_the_exit_code_alone() {
     let (_, case, decision) = ids();
     let (outcomes, after) = execute(Slurm::healthy(), &Action::RefuseJob { run: run(), case, decision }, 1);
     assert!(outcomes[0].done && after.changes.is_empty());
+}
+
+#[test]
+fn a_requeued_job_says_why_where_its_operators_look() {
+    let (_, after) = execute(Slurm::healthy(), &requeue(false), 1);
+    let said = "AdminComment=slurm-triage: requeued, kept off n1 after its fault; slurm-triage why 42_1";
+    assert_eq!(after.changes.last().unwrap(), &format!("update JobId=42_1 ExcNodeList=n1 {said}"));
+}
+
+#[test]
+fn an_operators_word_on_a_job_is_not_overwritten() {
+    for comment in ["watched by Ann", "x slurm-triage: y"] {
+        let slurm = Slurm { comment: comment.into(), ..Slurm::healthy() };
+        let (_, after) = execute(slurm, &requeue(false), 1);
+        assert_eq!(after.changes.last().unwrap(), "update JobId=42_1 ExcNodeList=n1");
+        let held = Slurm { comment: comment.into(), ..held() };
+        let (outcomes, after) = execute(held, &explain(), 1);
+        assert!(!outcomes[0].done && after.changes.is_empty(), "{comment}");
+    }
+}
+
+/// A job that asked for an expedited requeue and failed while no epilog did, as 26.05 shows it.
+fn held() -> Slurm {
+    let why = "job_requeued_in_held_state".to_owned();
+    Slurm { job: "REQUEUE_HOLD".into(), why, restarts: 1, ..Slurm::healthy() }
+}
+
+fn explain() -> Action {
+    Action::Explain { run: run(), text: "an application's fault\n\u{1b}[31m".into(), decision: ids().2 }
+}
+
+#[test]
+fn a_job_that_slurm_holds_is_told_why() {
+    let (outcomes, after) = execute(held(), &explain(), 2);
+    assert!(outcomes.iter().all(|outcome| outcome.done), "{outcomes:?}");
+    assert_eq!(after.comment, "slurm-triage: an application's fault[31m");
+}
+
+#[test]
+fn a_job_that_is_not_held_by_slurm_gets_no_word() {
+    for (job, why) in [
+        ("RUNNING", "None"),
+        ("PENDING", "JobHeldUser"),
+        ("PENDING", "JobHeldAdmin"),
+        ("PENDING", "Priority"),
+    ] {
+        let slurm = Slurm { job: job.into(), why: why.into(), restarts: 1, ..Slurm::healthy() };
+        let (_, after) = execute(slurm, &explain(), 1);
+        assert!(after.changes.is_empty(), "{job} {why}");
+    }
 }

@@ -174,6 +174,31 @@ impl Scontrol<'_> {
         self.update(&[format!("JobId={}", job_arg(name)?), format!("ExcNodeList={}", names(nodes)?)])
     }
 
+    /// Replaces the list of nodes a job must not run on, and says why where its operators look.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn exclude_and_say(
+        &self,
+        name: &str,
+        nodes: &[NodeName],
+        comment: &str,
+    ) -> Result<(), ScontrolError> {
+        self.update(&[
+            format!("JobId={}", job_arg(name)?),
+            format!("ExcNodeList={}", names(nodes)?),
+            format!("AdminComment={comment}"),
+        ])
+    }
+
+    /// Sets a job's `AdminComment`: the owner's `Comment` is the owner's. Slurm takes it while the job runs or waits.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn admin_comment(&self, name: &str, comment: &str) -> Result<(), ScontrolError> {
+        self.update(&[format!("JobId={}", job_arg(name)?), format!("AdminComment={comment}")])
+    }
+
     /// Lets a job begin now.
     ///
     /// # Errors

@@ -1,0 +1,59 @@
+//! Jobs that ask for an expedited requeue (Slurm 25.11 and later; `scripts/test-slurm forky`). Slurm puts such a job
+//! back at once when somebody requeues it or an epilog fails, and *held* when nobody does.
+
+use super::drill;
+use crate::cluster::{Cluster, Options, hooks};
+use std::fs::OpenOptions;
+use std::io::Write;
+
+/// A cluster that takes `--requeue=expedite`; none on a Slurm that does not know it.
+fn cluster() -> Option<Cluster> {
+    let hooks = hooks();
+    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
+    let options =
+        Options::default().with("--hooks", hooks).with("--mode", "act").with("--health-interval", "0");
+    let cluster = Cluster::up(&options);
+    let version = cluster.scontrol(&["-V"]).success("scontrol -V");
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty());
+    let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok()).unwrap_or_default();
+    if (number(), number()) < (25, 11) {
+        eprintln!("left out: {version} knows no expedited requeue");
+        return None;
+    }
+    let conf = cluster.dir().join("etc/slurm.conf");
+    let mut conf = OpenOptions::new().append(true).open(conf).expect("slurm.conf opens");
+    writeln!(conf, "SlurmctldParameters=enable_expedited_requeue").expect("a line is added");
+    cluster.scontrol(&["reconfigure"]).success("reconfigure");
+    cluster.wait_for("the controller has taken it", || {
+        let config = cluster.scontrol(&["show", "config"]).success("show config");
+        config.contains("enable_expedited_requeue").then_some(())
+    });
+    Some(cluster)
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_job_whose_gpu_was_lost_runs_again_elsewhere_and_its_node_is_drained_for_our_reason() {
+    let Some(cluster) = cluster() else { return };
+    let id = drill::running(&cluster, &["--gres=gpu:8", "--requeue=expedite"]);
+    drill::lose_gpu(&cluster, "n1", 3);
+    drill::end(&cluster, &id);
+    assert_eq!(drill::again(&cluster, &id).get("NodeList"), "n2");
+    drill::wait_our_drain(&cluster, "n1");
+    let settled = drill::wait_settled(&cluster, "n1");
+    assert!(settled.contains(&"requeue done".to_owned()), "{settled:?}");
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_job_that_slurm_holds_because_its_program_failed_says_why() {
+    let Some(cluster) = cluster() else { return };
+    let id = drill::running(&cluster, &["--requeue=expedite"]);
+    drill::end(&cluster, &id);
+    let job = cluster.wait_for("the held job says why", || {
+        cluster.job(&id).filter(|job| job.get("AdminComment").contains("slurm-triage"))
+    });
+    assert!(job.get("AdminComment").contains("not run again"), "{job}");
+    assert!(cluster.job(&id).is_some_and(|job| job.get("Reason") == "job_requeued_in_held_state"));
+    assert!(!drill::is_out(&cluster, "n1"));
+}
