@@ -1,5 +1,5 @@
 //! What a check sees.
-use super::{CheckSettings, CheckState, Expect, ItemState, Setting};
+use super::{CheckSettings, CheckState, Expect, Findings, ItemState, Setting};
 use crate::baseline::Baseline;
 use crate::facts::NodeFacts;
 use crate::pipeline::{Input, Trigger};
@@ -92,6 +92,16 @@ impl<'a> CheckInput<'a> {
     pub fn was_bad(&self, resource: &Resource) -> bool {
         let item = self.last.and_then(|last| last.items.get(&resource.to_string()));
         item.is_some_and(|item| item.state != ItemState::Good && item.boot == *self.boot)
+    }
+
+    /// What this check held for bad in its last pass and cannot see now, by what `is_there` says: it is gone, not good.
+    pub(super) fn blind_on_gone(&self, findings: &mut Findings, is_there: impl Fn(&Resource) -> bool) {
+        for resource in self.last.iter().flat_map(|last| last.items.keys()) {
+            let resource = Resource::from(resource.as_str());
+            if !is_there(&resource) {
+                findings.blind_on(resource.clone(), format!("{resource} is not to be seen any more"));
+            }
+        }
     }
 
     /// Seconds since the facts before this pass's, where there are some of this boot.

@@ -42,7 +42,7 @@ fn sweep<'a>(input: &CheckInput<'a>, findings: &mut Findings) -> Option<&'a Nvml
     match input.nvml {
         Some(reading) if reading.state == NvmlState::Ok => Some(reading),
         Some(reading) if matches!(reading.state, NvmlState::LibraryMissing | NvmlState::DriverNotLoaded) => {
-            findings.remark("no NVIDIA driver");
+            no_driver(input, findings);
             None
         }
         Some(reading) => {
@@ -54,9 +54,18 @@ fn sweep<'a>(input: &CheckInput<'a>, findings: &mut Findings) -> Option<&'a Nvml
             None
         }
         None => {
-            findings.remark("no NVIDIA driver");
+            no_driver(input, findings);
             None
         }
+    }
+}
+
+/// Without its driver a node that should have GPUs tells nothing of them, which is not that they are well.
+fn no_driver(input: &CheckInput<'_>, findings: &mut Findings) {
+    if count::expected(input).is_some_and(|(count, _)| count > 0) {
+        findings.blind("NVML: no driver");
+    } else {
+        findings.remark("no NVIDIA driver");
     }
 }
 
@@ -66,6 +75,10 @@ fn gpus<'a>(input: &CheckInput<'a>, findings: &mut Findings) -> Vec<&'a GpuReadi
     for gpu in reading.gpus.iter().filter(|gpu| gpu.lost) {
         findings.blind_on(resource(gpu), format!("GPU {} is lost", gpu.index));
     }
+    input.blind_on_gone(findings, |known| match known {
+        Resource::Gpu(_) | Resource::GpuIndex(_) => reading.gpus.iter().any(|gpu| resource(gpu) == *known),
+        _ => true,
+    });
     reading.gpus.iter().filter(|gpu| !gpu.lost).collect()
 }
 

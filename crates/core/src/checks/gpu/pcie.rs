@@ -37,6 +37,7 @@ pub(in super::super) const WIDTH: Check = Check {
 };
 
 fn width(input: &CheckInput<'_>, findings: &mut Findings) {
+    blind_on_gone(input, findings);
     for device in devices(input) {
         let Some(lanes) = device.link.width else { continue };
         let most = device.link.width_max.into_iter().chain(device.port_width_max).min();
@@ -182,6 +183,7 @@ fn grown(
     findings: &mut Findings,
     trouble: impl Fn(AerCounts, AerCounts) -> Option<String>,
 ) {
+    blind_on_gone(input, findings);
     let last = input.before.and_then(|before| before.pci.as_ref()?.said.as_ref());
     for device in devices(input) {
         let Some(old) = last.and_then(|last| last.at(device.address)) else { continue };
@@ -228,6 +230,15 @@ fn acs(input: &CheckInput<'_>, findings: &mut Findings) {
 /// GPUs, switches and adapters on the bus that answer.
 fn devices<'a>(input: &CheckInput<'a>) -> impl Iterator<Item = &'a PciDevice> {
     pci(input).into_iter().flat_map(|pci| &pci.devices).filter(|device| device.answers != Some(false))
+}
+
+/// A function that left the bus is not well because nothing is found on it. Where no GPU is on the bus NVML tells of them.
+fn blind_on_gone(input: &CheckInput<'_>, findings: &mut Findings) {
+    let by_nvml = on_bus(input).is_empty();
+    input.blind_on_gone(findings, |known| match known {
+        Resource::Gpu(_) | Resource::GpuIndex(_) if by_nvml => true,
+        _ => devices(input).any(|device| resource_of(device) == *known),
+    });
 }
 
 fn resource_of(device: &PciDevice) -> Resource {

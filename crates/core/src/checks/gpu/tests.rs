@@ -166,6 +166,41 @@ fn a_node_with_gpus_in_gres_conf_and_no_driver_is_out_of_order() {
 }
 
 #[test]
+fn what_was_bad_is_not_good_because_it_is_gone() {
+    let mut scene = Scene::healthy();
+    let (at, boot) = (scene.facts.at, scene.facts.boot.clone());
+    let item = Item { state: ItemState::Bad, since: at, boot: boot.clone() };
+    scene.last = Some(CheckState {
+        name: THROTTLE.name.to_owned(),
+        state: CheckWord::Bad,
+        since: at,
+        at,
+        boot,
+        text: String::new(),
+        value: None,
+        cost_us: 0,
+        items: std::iter::once(("gpu:0000:9d:00.0".to_owned(), item)).collect(),
+    });
+    assert!(scene.look(&THROTTLE).blind.is_empty());
+    scene.nvml.as_mut().unwrap().gpus.remove(4);
+    scene.facts.pci.as_mut().unwrap().said.as_mut().unwrap().devices.remove(4);
+    for check in [THROTTLE, WIDTH, AER] {
+        let blind = scene.look(&check).blind;
+        assert!(
+            blind.iter().any(|(on, _)| on.as_ref().is_some_and(|on| on.to_string() == "gpu:0000:9d:00.0")),
+            "{}",
+            check.name
+        );
+    }
+    scene.nvml = Some(NvmlReading { state: NvmlState::DriverNotLoaded, ..NvmlReading::default() });
+    let findings = scene.look(&THROTTLE);
+    assert!(
+        findings.blind.iter().any(|(on, _)| on.is_none()),
+        "no driver where there should be one: {findings:?}"
+    );
+}
+
+#[test]
 fn a_missing_device_file_is_named() {
     let mut scene = Scene::healthy();
     scene.driver().device_files.retain(|file| *file != 3);

@@ -30,7 +30,7 @@ pub(in super::super) const ERRORS: Check = Check {
 };
 
 fn errors(input: &CheckInput<'_>, findings: &mut Findings) {
-    let Some((now, before)) = nics(input).zip(nics_before(input)) else { return };
+    let Some((now, before)) = nics(input, findings).zip(nics_before(input)) else { return };
     for port in &now.ports {
         if port.counters_refused {
             findings.blind_on(
@@ -75,7 +75,7 @@ pub(in super::super) const FLAPS: Check = Check {
 
 #[expect(clippy::cast_precision_loss, reason = "a count of flaps")]
 fn flaps(input: &CheckInput<'_>, findings: &mut Findings) {
-    let Some((now, before)) = nics(input).zip(nics_before(input)) else { return };
+    let Some((now, before)) = nics(input, findings).zip(nics_before(input)) else { return };
     for port in now.ports.iter().filter(|port| !port.counters_refused) {
         let Some(old) = before.port(&port.device, port.port) else { continue };
         let downs = grown(port, old, "link_downed").unwrap_or(0);

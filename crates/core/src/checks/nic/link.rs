@@ -17,7 +17,7 @@ pub(in super::super) const PORT: Check = Check {
 };
 
 fn port(input: &CheckInput<'_>, findings: &mut Findings) {
-    let Some(nics) = nics(input) else { return };
+    let Some(nics) = nics(input, findings) else { return };
     let up = nics.ports.iter().filter(|port| port.is_up()).count();
     findings.value(format!("{up} of {} ports up", nics.ports.len()));
     for port in nics.ports.iter().filter(|port| !port.is_up()) {
@@ -72,7 +72,7 @@ pub(in super::super) const RATE: Check = Check {
 };
 
 fn rate(input: &CheckInput<'_>, findings: &mut Findings) {
-    let Some(nics) = nics(input) else { return };
+    let Some(nics) = nics(input, findings) else { return };
     for port in nics.ports.iter().filter(|port| port.is_up()) {
         let Some(now) = port.rate_mbps else { continue };
         let told = input.expect.nics.iter().find(|nic| nic.name == port.device);
@@ -110,7 +110,7 @@ pub(in super::super) const INTERFACE: Check = Check {
 };
 
 fn interface(input: &CheckInput<'_>, findings: &mut Findings) {
-    let Some(nics) = nics(input) else { return };
+    let Some(nics) = nics(input, findings) else { return };
     for interface in &nics.interfaces {
         let resource = Resource::Nic(interface.name.clone());
         let told = input.expect.nics.iter().find(|nic| nic.name == interface.name);
@@ -154,7 +154,7 @@ pub(in super::super) const FIRMWARE: Check = Check {
 };
 
 fn firmware(input: &CheckInput<'_>, findings: &mut Findings) {
-    let Some(nics) = nics(input) else { return };
+    let Some(nics) = nics(input, findings) else { return };
     let mut of_board: BTreeMap<&str, BTreeMap<&str, Vec<&RdmaPort>>> = BTreeMap::new();
     for port in &nics.ports {
         if let Some((board, firmware)) = port.board.as_deref().zip(port.firmware.as_deref()) {

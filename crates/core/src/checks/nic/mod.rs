@@ -8,7 +8,7 @@ pub(super) use errors::{ERRORS, FLAPS};
 pub(super) use link::{FIRMWARE, INTERFACE, PORT, RATE};
 pub(super) use modules::MODULES;
 
-use super::{Check, CheckInput};
+use super::{Check, CheckInput, Findings};
 use crate::facts::Area;
 use crate::facts::nic::{NicFacts, RdmaPort};
 use crate::{CauseClass, Resource};
@@ -16,8 +16,14 @@ use crate::{CauseClass, Resource};
 /// What checks of adapters are: noted by the health check.
 const NIC: Check = Check { reads: &[Area::Nic], class: CauseClass::Network, ..Check::HOST };
 
-fn nics<'a>(input: &CheckInput<'a>) -> Option<&'a NicFacts> {
-    input.facts.nic.as_ref()?.said.as_ref()
+/// What was read of the adapters. One that this check held for bad and that is not there any more is not good again.
+fn nics<'a>(input: &CheckInput<'a>, findings: &mut Findings) -> Option<&'a NicFacts> {
+    let nics = input.facts.nic.as_ref()?.said.as_ref()?;
+    input.blind_on_gone(findings, |known| {
+        nics.ports.iter().any(|port| resource(port) == *known)
+            || nics.interfaces.iter().any(|interface| Resource::Nic(interface.name.clone()) == *known)
+    });
+    Some(nics)
 }
 
 fn nics_before<'a>(input: &CheckInput<'a>) -> Option<&'a NicFacts> {

@@ -49,6 +49,17 @@ fn an_adapter_that_is_gone_is_named() {
 }
 
 #[test]
+fn an_adapter_that_was_bad_and_is_gone_is_not_good_again() {
+    let mut scene = Scene::healthy();
+    scene.baseline = None;
+    scene.facts.nic.as_mut().unwrap().said.as_mut().unwrap().ports.remove(3);
+    scene.last = Some(was_bad(&RATE, "nic:mlx5_3"));
+    assert_eq!(scene.look(&RATE).blind.len(), 1);
+    scene.last = Some(was_bad(&RATE, "nic:mlx5_2"));
+    assert!(scene.look(&RATE).blind.is_empty());
+}
+
+#[test]
 fn a_slower_port_is_measured_against_the_site_and_the_baseline() {
     let mut scene = Scene::healthy();
     scene.port(0).rate_mbps = Some(200_000);
