@@ -25,16 +25,17 @@ fn pass(trigger: Trigger, holds: Vec<Hold>) -> pipeline::Output {
     step(&input)
 }
 
+/// What is done. The second look after a drain is of no interest here.
 fn kinds(output: &pipeline::Output) -> Vec<&'static str> {
-    output.actions.iter().map(Action::kind).collect()
+    output.actions.iter().map(Action::kind).filter(|kind| *kind != "confirm_drain").collect()
 }
 
 #[test]
 fn a_node_on_hold_is_neither_drained_nor_does_it_refuse_or_requeue() {
     let on = || vec![hold(HoldOn::Node(NodeName::from("n1")), None)];
     assert_eq!(kinds(&pass(Trigger::Epilog, vec![])), ["drain", "requeue", "clear_begin_time"]);
-    assert_eq!(kinds(&pass(Trigger::Epilog, on())), Vec::<&str>::new());
-    assert_eq!(kinds(&pass(Trigger::Prolog, on())), Vec::<&str>::new());
+    assert_eq!(pass(Trigger::Epilog, on()).actions, []);
+    assert_eq!(pass(Trigger::Prolog, on()).actions, []);
     let output = pass(Trigger::Epilog, on());
     for decision in output.decisions.iter().filter(|decision| decision.intent != Intent::Note) {
         let gate = decision.held_by().unwrap();
@@ -52,7 +53,7 @@ fn a_held_job_is_not_requeued_and_its_node_is_drained_all_the_same() {
 #[test]
 fn a_held_case_moves_neither_its_node_nor_the_job_that_died_of_it() {
     let case = pass(Trigger::Epilog, vec![]).cases[0].id.clone();
-    assert_eq!(kinds(&pass(Trigger::Epilog, vec![hold(HoldOn::Case(case), None)])), Vec::<&str>::new());
+    assert_eq!(pass(Trigger::Epilog, vec![hold(HoldOn::Case(case), None)]).actions, []);
 }
 
 #[test]
