@@ -100,7 +100,8 @@ pub(super) fn rank(books: &[Book], probation_days: u32) -> Vec<Part> {
 
 /// What a program did is no fault of the part it did it on, and what a person acquitted was none.
 const fn counts(case: &Case) -> bool {
-    !matches!(case.state, CaseState::Acquitted) && !matches!(case.class, CauseClass::Application | CauseClass::None)
+    !matches!(case.state, CaseState::Acquitted)
+        && !matches!(case.class, CauseClass::Application | CauseClass::None)
 }
 
 /// A fault counts for the part and for its node.
