@@ -2,6 +2,7 @@
 use std::fmt::Write;
 use std::process::{Command, Stdio};
 
+use triage_core::checks::{CheckState, CheckWord};
 use triage_core::*;
 use triage_ledger::*;
 
@@ -22,6 +23,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("v_verdicts", &["hardware", "first line\nsecond line"]),
     ("v_actions", &["drain", "pending", "drain:gpu01:"]),
     ("v_tasks", &["end", "exit 1"]),
+    ("v_checks", &["mounts", "bad", "2026-03-01T10:00:00.000000Z", "/scratch is not mounted"]),
     ("v_sources", &["nvml", "blind", "no answer"]),
     ("v_counters", &["2026-03-01", "lines_without_event", "kmsg"]),
     ("v_audit", &["case.acquitted", "ada", "it was the riser"]),
@@ -85,6 +87,17 @@ fn filled(place: &Place) {
         text: "it was the riser".to_owned(),
         ..AuditNote::info("case.acquitted", case.id.as_str())
     };
+    let check = CheckState {
+        name: "mounts".to_owned(),
+        state: CheckWord::Bad,
+        since: T0,
+        at: T0,
+        boot: boot.clone(),
+        text: "/scratch is not mounted".to_owned(),
+        value: None,
+        cost_us: 12,
+        items: std::collections::BTreeMap::new(),
+    };
     let batch = Batch {
         observations: &lines,
         events: std::slice::from_ref(&event),
@@ -95,6 +108,7 @@ fn filled(place: &Place) {
         spans: &[span],
         tasks: &[(T0, task)],
         sources: &[blind],
+        checks: &[check],
         audit: &[note],
         node_record: Some(&NodeRecord {
             node: node.clone(),
