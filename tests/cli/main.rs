@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails by panic, helpers included")]
 
 mod baseline;
+mod checks;
 mod doctor;
 mod hostile;
 mod inject;

@@ -1,0 +1,92 @@
+//! `checks`, and what `status` and `doctor` tell of them.
+use std::collections::BTreeMap;
+
+use triage_core::NodeName;
+use triage_core::checks::{ALL, CheckState, CheckWord};
+use triage_ledger::{Batch, Ledger};
+
+use crate::support::*;
+
+fn state(name: &str, word: CheckWord, text: &str) -> CheckState {
+    CheckState {
+        name: name.to_owned(),
+        state: word,
+        since: NOW.plus_secs(-600),
+        at: NOW.plus_secs(-30),
+        boot: boot(),
+        text: text.to_owned(),
+        value: None,
+        cost_us: 1_500,
+        items: BTreeMap::new(),
+    }
+}
+
+fn record(ledger: &mut Ledger, states: &[CheckState]) {
+    let (node, boot) = (NodeName::from("n1"), boot());
+    let batch =
+        Batch { checks: states, ..Batch::new(NOW.plus_secs(-30), &node, &boot, "triage-healthcheck") };
+    let _ = ledger.record(&batch).unwrap();
+}
+
+#[test]
+fn every_check_is_listed_with_what_it_found_or_that_it_never_looked() {
+    let node = Node::with(|ledger| {
+        all_is_well(ledger);
+        record(
+            ledger,
+            &[
+                state("mounts", CheckWord::Bad, "/scratch: not mounted\u{1b}[31m"),
+                state("site.nhc", CheckWord::Ok, ""),
+            ],
+        );
+    });
+    let page =
+        node.run(&["checks"]).expect(1).says("mounts").says("BAD").says("site.nhc").says("never looked");
+    assert!(!page.out.contains('\u{1b}'), "{}", page.out);
+    let json = node.run(&["checks", "--json"]).expect(1).json();
+    let checks = json["checks"].as_array().unwrap();
+    assert_eq!((checks.len(), &json["well"]), (ALL.len() + 1, &false.into()));
+    let mounts = checks.iter().find(|check| check["name"] == "mounts").unwrap();
+    assert_eq!(
+        (&mounts["action"], &mounts["cost_us"], &mounts["where"][0]),
+        (&"note".into(), &1500.into(), &"prolog".into())
+    );
+    let space = checks.iter().find(|check| check["name"] == "space").unwrap();
+    assert_eq!((&space["state"], &space["threshold"]), (&serde_json::Value::Null, &95.0.into()));
+}
+
+#[test]
+fn a_blind_check_is_shown_where_a_person_looks_first_and_is_no_health() {
+    let node = Node::with(|ledger| {
+        all_is_well(ledger);
+        record(
+            ledger,
+            &[
+                state("memory", CheckWord::Blind, "no slurm.conf"),
+                state("site.x", CheckWord::Blind, "refused: loose"),
+            ],
+        );
+    });
+    node.run(&["status"]).expect(1).says("2 blind checks").says("no slurm.conf");
+    assert_eq!(node.run(&["status", "--json"]).expect(1).json()["checks"][0]["name"], "memory");
+    node.run(&["doctor", "--only", "checks"])
+        .expect(1)
+        .says("memory is blind since")
+        .says("[checks.memory] enabled = false");
+}
+
+#[test]
+fn checks_that_are_all_well_complain_of_nothing() {
+    let node = Node::with(|ledger| {
+        all_is_well(ledger);
+        record(
+            ledger,
+            &[state("mounts", CheckWord::Ok, ""), state("space", CheckWord::Disabled, "switched off")],
+        );
+    });
+    node.run(&["checks"]).expect(0);
+    node.run(&["status"]).expect(0);
+    node.run(&["doctor", "--only", "checks"])
+        .expect(0)
+        .says("1 checks can look, 0 are blind, 1 are switched off");
+}
