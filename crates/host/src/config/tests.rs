@@ -36,6 +36,9 @@ fn the_shipped_file_and_the_document_show_every_key() {
         ("site_check", "site_check_ms"),
         ("site_checks", "site_checks_ms"),
         ("max_bytes", "max_kib"),
+        ("head", "head_kib"),
+        ("tail", "tail_mib"),
+        ("deadline", "deadline_ms"),
     ];
     let debug = format!("{:#?}", Config::default());
     let fields = debug.lines().filter_map(|line| line.strip_prefix("        ")?.split_once(": "));
