@@ -131,12 +131,10 @@ pub(super) fn brake(input: &Input<'_>, case: &Case) -> Gate {
     }
 }
 
-/// The brakes for a drain over this case. The runs that may have to do with it are those that are here, its own, and
-/// those that were here when it began.
+/// The brakes for a drain over this case. The runs that may have to do with it are those that were still here when it
+/// began. When a run began here is not always known: a node without a step of it had no prolog.
 pub(super) fn limits(input: &Input<'_>, case: &Case, fleet: &fleet::Fleet) -> Vec<fleet::Limit> {
-    let concerns = |span: &&JobSpan| {
-        span.end.is_none() || case.run.as_ref() == Some(&span.run) || span.covers(case.opened_at)
-    };
+    let concerns = |span: &&JobSpan| span.end.is_none_or(|end| case.opened_at <= end);
     let spans = input.span.iter().chain(input.spans.iter().filter(concerns));
     fleet::limits(&input.policy.brake, fleet, &input.node, input.now, spans)
 }
