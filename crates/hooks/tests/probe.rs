@@ -207,3 +207,24 @@ fn real_library() -> Option<PathBuf> {
         _ => panic!("{output:?}"),
     }
 }
+
+#[test]
+fn filesystems_are_told_one_a_line_and_a_wrong_word_is_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().to_str().unwrap();
+    let output =
+        probe().args(["--filesystems", "20000", "--write", here, "--path", "/nonexistent"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut told: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    told.sort_by_key(|line| line["path"] == "/nonexistent");
+    assert_eq!((told.len(), &told[0]["path"]), (2, &here.into()));
+    assert!(
+        told[0]["bytes"].as_u64().unwrap() > 0 && told[1]["error"].as_str().unwrap().contains("No such file")
+    );
+    for wrong in [&["--filesystems"][..], &["--filesystems", "soon"], &["--filesystems", "1", "--read", "/"]]
+    {
+        assert_eq!(probe().args(wrong).output().unwrap().status.code(), Some(2), "{wrong:?}");
+    }
+}
