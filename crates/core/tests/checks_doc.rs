@@ -25,8 +25,16 @@ fn row(check: &Check) -> String {
         || "-".to_owned(),
         |threshold| format!("{} {} ({})", threshold.value, threshold.unit, threshold.source),
     );
-    let bad = if check.bad_for_s > 0 { format!(" once bad for {}", seconds(check.bad_for_s)) } else { String::new() };
-    let good = if check.good_for_s > 0 { format!("good for {}", seconds(check.good_for_s)) } else { "good once".to_owned() };
+    let bad = if check.bad_for_s > 0 {
+        format!(" once bad for {}", seconds(check.bad_for_s))
+    } else {
+        String::new()
+    };
+    let good = if check.good_for_s > 0 {
+        format!("good for {}", seconds(check.good_for_s))
+    } else {
+        "good once".to_owned()
+    };
     format!(
         "| `{}` | {} | {} | {threshold} | {} | {}{bad} | {good} | {} |\n",
         check.name,
@@ -50,5 +58,8 @@ fn the_document_tells_every_check_as_it_is() {
         std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
         return;
     }
-    assert_eq!(told, table, "docs/checks.md differs from the checks; the head of this file says how to write it anew");
+    assert_eq!(
+        told, table,
+        "docs/checks.md differs from the checks; the head of this file says how to write it anew"
+    );
 }

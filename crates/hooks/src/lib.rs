@@ -1,8 +1,8 @@
 //! The executables slurmd runs: prolog, epilog, health check and their probe. Each `main` is one call; what it does is
 //! in the module of its name.
 pub mod args;
-mod baseline;
 mod ask;
+mod baseline;
 pub mod carry;
 pub mod checks;
 pub mod ctx;

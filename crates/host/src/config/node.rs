@@ -30,12 +30,19 @@ impl Config {
 
     fn path_fields(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let Self { paths, slurm, kernel_log, nvml, .. } = self;
-        [&mut paths.state, &mut paths.run, &mut paths.policy, &mut paths.catalog, &mut paths.libexec, &mut paths.checks]
-            .into_iter()
-            .chain([&mut slurm.scontrol, &mut kernel_log.path, &mut nvml.library])
-            .chain(slurm.conf.as_mut())
-            .chain(slurm.topology.as_mut())
-            .chain(nvml.scenario.as_mut())
+        [
+            &mut paths.state,
+            &mut paths.run,
+            &mut paths.policy,
+            &mut paths.catalog,
+            &mut paths.libexec,
+            &mut paths.checks,
+        ]
+        .into_iter()
+        .chain([&mut slurm.scontrol, &mut kernel_log.path, &mut nvml.library])
+        .chain(slurm.conf.as_mut())
+        .chain(slurm.topology.as_mut())
+        .chain(nvml.scenario.as_mut())
     }
 }
 

@@ -92,7 +92,9 @@ pub(super) fn checks<'de, D: Deserializer<'de>>(d: D) -> Result<CheckSettings, D
     let settings = CheckSettings::deserialize(d)?;
     for (name, setting) in &settings.0 {
         if setting.threshold.is_some_and(|value| !value.is_finite() || value < 0.0) {
-            return Err(D::Error::custom(format!("the threshold of {name} is no figure: write a number, 0 or more")));
+            return Err(D::Error::custom(format!(
+                "the threshold of {name} is no figure: write a number, 0 or more"
+            )));
         }
     }
     Ok(settings)

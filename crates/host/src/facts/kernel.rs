@@ -13,13 +13,11 @@ const MAX_TEXT: u64 = 4096;
 /// Reads what there is below `root`. The files are there on every Linux: one that is not is blindness.
 pub(super) fn read(root: &Root) -> Sheet<Kernel> {
     let mut blind = Vec::new();
-    let mut text = |path: &str| {
-        match attr::long_text(&root.at(Path::new(path)), MAX_TEXT) {
-            Ok(value) => value.trim().to_owned(),
-            Err(error) => {
-                blind.push(format!("{path}: {error}"));
-                String::new()
-            }
+    let mut text = |path: &str| match attr::long_text(&root.at(Path::new(path)), MAX_TEXT) {
+        Ok(value) => value.trim().to_owned(),
+        Err(error) => {
+            blind.push(format!("{path}: {error}"));
+            String::new()
         }
     };
     let uptime = text("/proc/uptime");
