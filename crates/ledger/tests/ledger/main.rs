@@ -7,6 +7,7 @@ mod damage;
 mod disk;
 mod history;
 mod intents;
+mod memory;
 mod opening;
 mod people;
 mod processes;
