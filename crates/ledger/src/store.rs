@@ -2,8 +2,8 @@
 use rusqlite::{Connection, Transaction, params};
 use triage_core::Observation;
 
-use crate::batch::{Batch, Cursor, Generation, Recorded};
 use crate::baseline;
+use crate::batch::{Batch, Cursor, Generation, Recorded};
 use crate::error::Result;
 use crate::open::{Durability, Ledger};
 use crate::retain;

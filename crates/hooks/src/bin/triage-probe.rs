@@ -56,7 +56,8 @@ fn main() -> ExitCode {
 /// Asks filesystems. A thread that hangs in the kernel is left behind: the process ends without looking back.
 fn filesystems(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     no_core_dumps();
-    let asked = paths(arguments).map(|(paths, deadline)| space::ask(&paths, deadline, &mut std::io::stdout().lock()));
+    let asked =
+        paths(arguments).map(|(paths, deadline)| space::ask(&paths, deadline, &mut std::io::stdout().lock()));
     let status = match asked {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => {
@@ -76,7 +77,10 @@ fn filesystems(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 type Asked = Vec<(String, bool)>;
 
 fn paths(mut arguments: impl Iterator<Item = OsString>) -> Result<(Asked, Duration), String> {
-    let millis = arguments.next().and_then(|word| word.to_str()?.parse().ok()).ok_or("--filesystems needs milliseconds")?;
+    let millis = arguments
+        .next()
+        .and_then(|word| word.to_str()?.parse().ok())
+        .ok_or("--filesystems needs milliseconds")?;
     let mut paths = Vec::new();
     while let Some(argument) = arguments.next() {
         let write = match argument.to_str() {

@@ -10,8 +10,10 @@ use crate::support::*;
 fn engine(identity: &str, secs: &[i64]) -> Engine {
     let resource = Resource::from("dimm:A1");
     let mut engine = Engine::new("dimm_corrected".to_owned(), identity.to_owned(), resource);
-    engine.occurrences =
-        secs.iter().map(|s| Occurrence { job: Some(7), uid: Some(1000), ..Occurrence::at(T0.plus_secs(*s)) }).collect();
+    engine.occurrences = secs
+        .iter()
+        .map(|s| Occurrence { job: Some(7), uid: Some(1000), ..Occurrence::at(T0.plus_secs(*s)) })
+        .collect();
     engine
 }
 
@@ -76,12 +78,18 @@ fn the_last_closing_of_a_fault_and_the_part_of_a_case_are_told() {
     let events = [event(&line(1, "off the bus"), "xid.79")];
     let open = Case { part: Some("1320111111111".to_owned()), ..case(&events[0]) };
     let batch = Batch { events: &events, ..Batch::new(T0, &node, &boot, "test") };
-    assert!(matches!(ledger.record(&Batch { cases: std::slice::from_ref(&open), ..batch }).unwrap(), Recorded::Committed { .. }));
+    assert!(matches!(
+        ledger.record(&Batch { cases: std::slice::from_ref(&open), ..batch }).unwrap(),
+        Recorded::Committed { .. }
+    ));
     let loaded = load(&ledger);
     assert_eq!(loaded.cases[0].part, open.part);
     assert!(loaded.closed.is_empty() && loaded.since.is_some());
     let closed = Case { state: CaseState::Resolved, closed_at: Some(T0.plus_secs(9)), ..open };
-    assert!(matches!(ledger.record(&Batch { cases: &[closed], ..batch }).unwrap(), Recorded::Committed { .. }));
+    assert!(matches!(
+        ledger.record(&Batch { cases: &[closed], ..batch }).unwrap(),
+        Recorded::Committed { .. }
+    ));
     let loaded = load(&ledger);
     assert_eq!(loaded.closed.len(), 1);
     assert_eq!((loaded.closed[0].fault.as_str(), loaded.closed[0].at), ("gpu.off_bus", T0.plus_secs(9)));
