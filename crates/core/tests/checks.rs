@@ -52,6 +52,7 @@ impl Node {
         let facts = NodeFacts { at: at(secs), boot: self.boot.clone(), ..facts };
         let output = {
             let checking = Checking {
+                made: true,
                 facts: &facts,
                 before: self.before.as_ref(),
                 expect: &self.expect,

@@ -332,3 +332,38 @@ fn on_probation_a_probable_fault_counts_as_a_confirmed_one() {
     assert!(!drained(vec![at(-86_400)], Confidence::Suspected), "a suspicion stays one");
     assert!(!drained(vec![at(20)], Confidence::Probable), "what came before the return is no relapse");
 }
+
+#[test]
+fn root_runs_what_the_policy_says_and_not_what_a_ledger_holds() {
+    let policy = policy(|repair| {
+        repair.reset = Step::Act;
+        repair.reset_command =
+            Command { command: vec!["/bin/reset".into(), "--id={pci}".into()], ..command("reset") };
+        repair.verify = vec![command("v"), command("w")];
+    });
+    let run = |words: &[&str]| {
+        let command =
+            Command { command: words.iter().map(|word| (*word).to_owned()).collect(), ..command("x") };
+        let (node, case, boot) = (NodeName::from("n1"), CaseId::from(CASE), BootId::from("b1"));
+        policy.repair.allows(&Action::Reset { node, case, boot, command, decision: DecisionId::default() })
+    };
+    assert!(run(&["/bin/reset", "--id=0000:13:00.0"]));
+    for words in [
+        &["/bin/sh", "--id=0000:13:00.0"][..],
+        &["/bin/reset", "--id=0000:13:00.0; rm"],
+        &["/bin/reset", "--id=13:00.0"],
+        &["/bin/reset", "--id="],
+        &["/bin/reset"],
+        &["/bin/reset", "--id=0000:13:00.0", "x"],
+        &[],
+    ] {
+        assert!(!run(words), "{words:?}");
+    }
+    let verify = |commands: Vec<Command>| {
+        let (node, case, boot) = (NodeName::from("n1"), CaseId::from(CASE), BootId::from("b1"));
+        policy.repair.allows(&Action::Verify { node, case, boot, commands, decision: DecisionId::default() })
+    };
+    assert!(verify(vec![command("w")]));
+    assert!(!verify(vec![command("v"), Command { command: vec!["/tmp/evil".into()], ..command("w") }]));
+    assert!(!Policy::default().repair.allows(&reset()), "switched off since it was wanted");
+}

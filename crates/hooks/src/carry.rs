@@ -45,8 +45,9 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger) {
         Err(error) => return log::error!("{error}"),
     };
     // A reset or a test is begun by a process of its own; the pass that still wants it has started one.
-    let waits =
-        |action: &Action| matches!(action, Action::ClearBeginTime { .. } | Action::ConfirmDrain { .. });
+    let waits = |action: &Action| {
+        matches!(action, Action::ClearBeginTime { .. } | Action::ConfirmDrain { .. } | Action::Explain { .. })
+    };
     let quick = |action: &Action| !action.takes_long() || waits(action);
     for intent in waiting.into_iter().filter(|intent| quick(&intent.action)) {
         if ctx.deadline.has_passed(ctx.clock) {
@@ -106,6 +107,14 @@ fn act(ctx: &Ctx<'_>, claimed: &Claimed, deadline: Deadline) -> Outcome {
             done: false,
             retry: false,
             answer: "too late: whoever began it did not say what came of it".to_owned(),
+        };
+    }
+    if !ctx.policy.repair.allows(&claimed.intent.action) {
+        return Outcome {
+            at: ctx.now(),
+            done: false,
+            retry: false,
+            answer: "not run: the policy does not have this command".to_owned(),
         };
     }
     executor.execute(&claimed.intent.action, deadline)

@@ -34,7 +34,7 @@ pub(crate) fn later(ctx: &Ctx<'_>, output: &Output) {
 
 /// Carries out the action with this key.
 pub(crate) fn run(program: &'static str, path: &Path, key: &str) {
-    let Read { config, .. } = start::read_config(path);
+    let Read { config, usable, .. } = start::read_config(path);
     triage_host::log::init(program, &config.log);
     let Some(node) = start::node_name() else { return };
     let limit = config.deadlines.finisher;
@@ -47,8 +47,10 @@ pub(crate) fn run(program: &'static str, path: &Path, key: &str) {
         limit,
     );
     let Ok(mut ctx) = made else { return };
-    // What was decided was decided; the finisher decides nothing.
-    ctx.policy = Policy::default();
+    // Nothing is decided here; but what root may run is what the policy says now.
+    if !usable {
+        ctx.policy = Policy::default();
+    }
     let Some(mut ledger) = open::ledger(&mut ctx, WAIT) else { return };
     let waiting = ledger.waiting_intents(ctx.now()).unwrap_or_default();
     if let Some(intent) = waiting.iter().find(|intent| intent.action.key() == key) {

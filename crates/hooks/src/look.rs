@@ -23,6 +23,8 @@ pub struct Look {
     pub sources: Vec<SourceReport>,
     /// The sweep over NVML.
     pub reading: Option<Reading>,
+    /// Made up for a drill: nothing of the machine was looked at, and nothing shall be.
+    pub drill: bool,
     /// What the state checks look at.
     pub checks: Option<crate::checks::Looked>,
     /// A bound stopped a reader before the end of its source.

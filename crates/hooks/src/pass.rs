@@ -230,7 +230,11 @@ fn record(
         sources: &look.sources,
         reading: look.reading.as_ref(),
         checks: &output.checks,
-        facts: look.checks.as_ref().filter(|_| trigger == Trigger::HealthCheck).map(|looked| &looked.facts),
+        facts: look
+            .checks
+            .as_ref()
+            .filter(|looked| looked.made && trigger == Trigger::HealthCheck)
+            .map(|looked| &looked.facts),
         node_record: seen,
         policy: Some(&policy),
         audit: &ctx.notes,

@@ -21,7 +21,8 @@ const SECONDS_BETWEEN_EVENTS: i64 = 60;
 
 fn main() {
     let mut args = std::env::args_os().skip(1);
-    let Some(path) = args.next().map(PathBuf::from) else {
+    let path = args.next().filter(|path| !path.to_string_lossy().starts_with('-'));
+    let Some(path) = path.map(PathBuf::from) else {
         eprintln!("usage: ledger-fill PATH [EVENTS]");
         std::process::exit(2);
     };

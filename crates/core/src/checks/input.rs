@@ -9,6 +9,9 @@ use crate::{BootId, JobSpan, NodeName, Payload, Resource, SourceKind, Stamp};
 /// The checks' part of a pass's input.
 #[derive(Debug, Clone, Copy)]
 pub struct Checking<'a> {
+    /// The checks are made. Otherwise nothing was read, as in a drill, and what the site says of them still holds back the
+    /// cases they have opened.
+    pub made: bool,
     /// What was read in this pass.
     pub facts: &'a NodeFacts,
     /// What an earlier pass read, for rates: the last one that is kept, of whatever boot.

@@ -51,7 +51,7 @@ impl Checked {
 /// Runs every check that belongs to this pass.
 pub(crate) fn run(input: &Input<'_>) -> Checked {
     let mut checked = Checked::default();
-    let Some(checking) = &input.checks else { return checked };
+    let Some(checking) = input.checks.as_ref().filter(|checking| checking.made) else { return checked };
     for check in ALL {
         let setting = checking.settings.of(check);
         let last = checking.last.iter().find(|state| state.name == check.name);

@@ -142,7 +142,7 @@ impl Way<'_, '_> {
 
     fn for_this_gpu(&self, command: &Command) -> Command {
         let pci = self.case.resource.pci().map(|address| address.to_string()).unwrap_or_default();
-        let argument = |text: &String| text.replace("{pci}", &pci);
+        let argument = |text: &String| text.replacen(crate::policy::PCI, &pci, 1);
         Command { command: command.command.iter().map(argument).collect(), ..command.clone() }
     }
 

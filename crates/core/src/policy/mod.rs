@@ -17,6 +17,7 @@ pub use glob::Glob;
 pub use hosts::{BadHosts, Hosts};
 pub use hours::{BadTime, Hours, UtcOffset, Weekday};
 pub use limits::{Except, JobLimits, NodeLimits};
+pub(crate) use repair::PCI;
 pub use repair::{Command, Repair, Step};
 pub use rule::{Repeats, Rule};
 

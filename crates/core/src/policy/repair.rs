@@ -2,7 +2,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Glob;
-use crate::Mode;
+use crate::{Action, Mode, PciAddress};
+
+/// Stands for the GPU's address in a command.
+pub(crate) const PCI: &str = "{pci}";
 
 /// Whether a step on the way back is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -101,6 +104,31 @@ impl Repair {
         let reset = (self.reset != Step::Off).then_some(&self.reset_command);
         self.verify.iter().chain(reset).find_map(Command::fault)
     }
+
+    /// Whether the policy asks for what `action` would run. The ledger keeps the command, and more people may be able
+    /// to write there than in the policy: what root runs is the policy's word alone. Actions that run no command of the
+    /// site's are none of its business.
+    pub fn allows(&self, action: &Action) -> bool {
+        match action {
+            Action::Reset { command, .. } => {
+                self.reset != Step::Off && is_made_from(&command.command, &self.reset_command.command)
+            }
+            Action::Verify { commands, .. } => commands.iter().all(|command| self.verify.contains(command)),
+            _ => true,
+        }
+    }
+}
+
+/// Whether `made` is the template with the address of a GPU in it.
+fn is_made_from(made: &[String], template: &[String]) -> bool {
+    let fits = |made: &String, template: &String| match template.split_once(PCI) {
+        None => made == template,
+        Some((before, after)) => made
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_suffix(after))
+            .is_some_and(|address| address.parse::<PciAddress>().is_ok_and(|pci| pci.to_string() == address)),
+    };
+    made.len() == template.len() && made.iter().zip(template).all(|(made, template)| fits(made, template))
 }
 
 impl Command {

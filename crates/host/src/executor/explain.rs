@@ -45,7 +45,7 @@ impl Executor<'_> {
                 Err(_) => {}
             }
             if deadline.left(self.clock) <= pause {
-                return self.left_alone("the job did not come back");
+                return self.later("the job is not back yet");
             }
             self.clock.sleep(pause);
             pause = (pause * 3 / 2).min(LONGEST);
