@@ -16,7 +16,10 @@ const SETTLED_S: f64 = 600.0;
 /// What the pass learns, where it may: the site lets it, there is none yet, no case is open, nothing was found bad or could
 /// not be looked at.
 pub(crate) fn learned(trigger: Trigger, loaded: &Loaded, look: &Look, output: &Output) -> Option<Learned> {
-    let looked = look.checks.as_ref().filter(|looked| looked.made && looked.expect.learn && looked.baseline.is_none())?;
+    let looked = look
+        .checks
+        .as_ref()
+        .filter(|looked| looked.made && looked.expect.learn && looked.baseline.is_none())?;
     let cases_open = output.cases.iter().chain(&loaded.cases).any(Case::is_open);
     let reading = look.reading.as_ref().filter(|reading| !reading.synthetic).map(|reading| &reading.reading);
     let fit = trigger == Trigger::HealthCheck

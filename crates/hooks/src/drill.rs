@@ -73,9 +73,8 @@ pub fn inject(ctx: &mut Ctx<'_>, ledger: &mut Ledger, drill: &Drill<'_>) -> Resu
         synthetic: true,
         ..AuditNote::info("drill.begun", event.id.as_str())
     });
-    let look = &mut |_: &Ctx<'_>, _: &_| {
-        Look { observations: vec![said.clone()], drill: true, ..Look::default() }
-    };
+    let look =
+        &mut |_: &Ctx<'_>, _: &_| Look { observations: vec![said.clone()], drill: true, ..Look::default() };
     Ok(pass::run(ctx, ledger, Task { trigger: Trigger::HealthCheck, span: None, look })?)
 }
 
