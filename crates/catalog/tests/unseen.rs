@@ -8,84 +8,192 @@ use triage_core::classify::prefix;
 /// A line as a log holds it, and the code it must get; empty: no meaning, or one that asks for nothing.
 const LINES: &[(&str, &str)] = &[
     // PCI Express.
-    ("[81254.112233] pcieport 0000:16:00.0: AER: Multiple Correctable error message received from 0000:18:00.0", "pcie.aer_corrected"),
-    ("2025-11-02T03:11:09.120034+00:00 n17 kernel: pcieport 0001:00:01.0: AER: Multiple Uncorrectable (Non-Fatal) error message received from 0001:01:00.0", "pcie.aer_nonfatal"),
-    ("kernel: pcieport 0000:80:01.1: AER: Uncorrectable (Fatal) error message received from 0000:80:01.1", "pcie.aer_fatal"),
-    ("[ 99.1] nvidia 0000:5d:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction Layer, (Completer ID)", "pcie.aer_fatal"),
-    ("[ 99.1] mlx5_core 0000:9a:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Requester ID)", "pcie.aer_nonfatal"),
+    (
+        "[81254.112233] pcieport 0000:16:00.0: AER: Multiple Correctable error message received from 0000:18:00.0",
+        "pcie.aer_corrected",
+    ),
+    (
+        "2025-11-02T03:11:09.120034+00:00 n17 kernel: pcieport 0001:00:01.0: AER: Multiple Uncorrectable (Non-Fatal) error message received from 0001:01:00.0",
+        "pcie.aer_nonfatal",
+    ),
+    (
+        "kernel: pcieport 0000:80:01.1: AER: Uncorrectable (Fatal) error message received from 0000:80:01.1",
+        "pcie.aer_fatal",
+    ),
+    (
+        "[ 99.1] nvidia 0000:5d:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction Layer, (Completer ID)",
+        "pcie.aer_fatal",
+    ),
+    (
+        "[ 99.1] mlx5_core 0000:9a:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Requester ID)",
+        "pcie.aer_nonfatal",
+    ),
     ("[ 99.1] pcieport 0000:64:02.0: AER: device recovery failed", "pcie.recovery_failed"),
     ("[ 99.1] pcieport 0000:64:02.0: DPC: containment event, status:0x1f01 source:0x0000", "pcie.dpc"),
-    ("[ 99.1] pcieport 0000:64:02.0: DPC: containment event, status:0x1f07, ERR_FATAL received from 0000:65:00.0", "pcie.dpc"),
+    (
+        "[ 99.1] pcieport 0000:64:02.0: DPC: containment event, status:0x1f07, ERR_FATAL received from 0000:65:00.0",
+        "pcie.dpc",
+    ),
     ("[ 99.1] pcieport 0000:40:01.1: pciehp: Slot(9-1): Link Down", "pcie.link_down"),
     ("[ 99.1] pcieport 0000:40:01.1: pciehp: Slot(9-1): Card not present", "pcie.card_gone"),
     ("[ 99.1] pcieport 0000:40:01.1: pciehp: Slot(12): Power fault", "pcie.power_fault"),
-    ("[ 99.1] nvidia 0000:5d:00.0: Unable to change power state from D3cold to D0, device inaccessible", "pcie.unreachable"),
+    (
+        "[ 99.1] nvidia 0000:5d:00.0: Unable to change power state from D3cold to D0, device inaccessible",
+        "pcie.unreachable",
+    ),
     // Memory and processors.
-    ("[ 12.3] EDAC MC1: 3 CE memory scrubbing error on CPU_SrcID#1_MC#0_Chan#1_DIMM#1 (channel:1 slot:1 page:0x5e22f1 offset:0x0 grain:32 syndrome:0x0 -  err_code:0x0008:0x00c1 socket:1 imc:0 rank:5 bg:2 ba:1 row:0x1f2 col:0x3a0)", "memory.corrected"),
-    ("[ 12.3] EDAC MC0: 1 UE memory read error on mc#0csrow#2channel#1 (csrow:2 channel:1 page:0x12 offset:0x0 grain:64)", "memory.uncorrected"),
+    (
+        "[ 12.3] EDAC MC1: 3 CE memory scrubbing error on CPU_SrcID#1_MC#0_Chan#1_DIMM#1 (channel:1 slot:1 page:0x5e22f1 offset:0x0 grain:32 syndrome:0x0 -  err_code:0x0008:0x00c1 socket:1 imc:0 rank:5 bg:2 ba:1 row:0x1f2 col:0x3a0)",
+        "memory.corrected",
+    ),
+    (
+        "[ 12.3] EDAC MC0: 1 UE memory read error on mc#0csrow#2channel#1 (csrow:2 channel:1 page:0x12 offset:0x0 grain:64)",
+        "memory.uncorrected",
+    ),
     ("[ 12.3] mce: [Hardware Error]: Machine check events logged", "mce.logged"),
     ("[ 12.3] mce: Uncorrected hardware memory error in user-access at 5d1a2b3c40", "memory.uncorrected"),
     ("[ 12.3] Memory failure: 0x5d1a2b3: recovery action for dirty LRU page: Recovered", ""),
-    ("[ 12.3] Memory failure: 0x5d1a2b3: Sending SIGBUS to python3:4711 due to hardware memory corruption", "memory.killed"),
+    (
+        "[ 12.3] Memory failure: 0x5d1a2b3: Sending SIGBUS to python3:4711 due to hardware memory corruption",
+        "memory.killed",
+    ),
     ("[ 12.3] [Hardware Error]: Corrected error, no action required.", "mce.corrected"),
     ("[ 12.3] [Hardware Error]: Uncorrected, software containable error.", "mce.uncorrected"),
     ("[ 12.3] {3}[Hardware Error]: event severity: fatal", "apei.fatal"),
     ("[ 12.3] {1}[Hardware Error]: event severity: corrected", "apei.corrected"),
     ("[ 12.3] NMI: PCI system error (SERR) for reason b1 on CPU 0.", "nmi.hardware"),
-    ("[ 12.3] CPU42: Package temperature above threshold, cpu clock throttled (total events = 4711)", "cpu.throttled"),
-    ("[ 12.3] mce: CPU12: Package temperature is above threshold, cpu clock is throttled (total events = 1)", "cpu.throttled"),
+    (
+        "[ 12.3] CPU42: Package temperature above threshold, cpu clock throttled (total events = 4711)",
+        "cpu.throttled",
+    ),
+    (
+        "[ 12.3] mce: CPU12: Package temperature is above threshold, cpu clock is throttled (total events = 1)",
+        "cpu.throttled",
+    ),
     ("[ 12.3] thermal thermal_zone0: acpitz: critical temperature reached, shutting down", "host.overheated"),
     // Memory of jobs and of the node.
-    ("[ 12.3] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,mems_allowed=0-1,oom_memcg=/slurm/uid_1000/job_77/step_0,task_memcg=/slurm/uid_1000/job_77/step_0/task_0,task=python,pid=991,uid=1000", "oom.cgroup"),
-    ("[ 12.3] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0-7,global_oom,task_memcg=/system.slice/sshd.service,task=sshd,pid=1201,uid=0", "oom.host"),
-    ("[ 12.3] Out of memory: Killed process 1201 (sshd) total-vm:15000kB, anon-rss:1200kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:60kB oom_score_adj:0", "oom.host"),
-    ("[ 12.3] Memory cgroup out of memory: Killed process 991 (ray::IDLE) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1kB oom_score_adj:0", "oom.cgroup"),
+    (
+        "[ 12.3] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,mems_allowed=0-1,oom_memcg=/slurm/uid_1000/job_77/step_0,task_memcg=/slurm/uid_1000/job_77/step_0/task_0,task=python,pid=991,uid=1000",
+        "oom.cgroup",
+    ),
+    (
+        "[ 12.3] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0-7,global_oom,task_memcg=/system.slice/sshd.service,task=sshd,pid=1201,uid=0",
+        "oom.host",
+    ),
+    (
+        "[ 12.3] Out of memory: Killed process 1201 (sshd) total-vm:15000kB, anon-rss:1200kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:60kB oom_score_adj:0",
+        "oom.host",
+    ),
+    (
+        "[ 12.3] Memory cgroup out of memory: Killed process 991 (ray::IDLE) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1kB oom_score_adj:0",
+        "oom.cgroup",
+    ),
     // The kernel itself.
     ("[ 12.3] INFO: task kworker/u256:3:99112 blocked for more than 241 seconds.", "task.hung"),
     ("[ 12.3] INFO: task ll_ost_io01_003:1234 blocked for more than 120 seconds.", "task.hung"),
-    ("[ 12.3] watchdog: BUG: soft lockup - CPU#191 stuck for 45s! [migration/191:1153]", "kernel.soft_lockup"),
+    (
+        "[ 12.3] watchdog: BUG: soft lockup - CPU#191 stuck for 45s! [migration/191:1153]",
+        "kernel.soft_lockup",
+    ),
     ("[ 12.3] NMI watchdog: Watchdog detected hard LOCKUP on cpu 33", "kernel.hard_lockup"),
     ("[ 12.3] watchdog: Watchdog detected hard LOCKUP on cpu 7", "kernel.hard_lockup"),
     ("[ 12.3] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", "kernel.rcu_stall"),
-    ("[ 12.3] rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 12-... } 21 jiffies s: 1 root: 0x1/.", "kernel.rcu_stall"),
+    (
+        "[ 12.3] rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 12-... } 21 jiffies s: 1 root: 0x1/.",
+        "kernel.rcu_stall",
+    ),
     ("[ 12.3] BUG: unable to handle page fault for address: ffffa0c1deadbeef", "kernel.oops"),
-    ("[ 12.3] Oops: general protection fault, probably for non-canonical address 0xdead000000000108: 0000 [#1] PREEMPT SMP NOPTI", "kernel.oops"),
+    (
+        "[ 12.3] Oops: general protection fault, probably for non-canonical address 0xdead000000000108: 0000 [#1] PREEMPT SMP NOPTI",
+        "kernel.oops",
+    ),
     ("[ 12.3] Kernel panic - not syncing: Fatal exception in interrupt", "kernel.panic"),
-    ("[ 12.3] python3[812]: segfault at 0 ip 0000000000000000 sp 00007ffc1 error 14 likely on CPU 3 (core 3, socket 0)", "process.segfault"),
-    ("[ 12.3] traps: a.out[4711] trap invalid opcode ip:401136 sp:7ffd2 error:0 in a.out[401000+1000]", "process.trap"),
-    ("[ 12.3] cgroup: fork rejected by pids controller in /slurm/uid_1000/job_5/step_batch", "process.fork_refused"),
-    ("[ 12.3] clocksource: timekeeping watchdog on CPU12: Marking clocksource 'tsc' as unstable because the skew is too large:", "clock.unstable"),
+    (
+        "[ 12.3] python3[812]: segfault at 0 ip 0000000000000000 sp 00007ffc1 error 14 likely on CPU 3 (core 3, socket 0)",
+        "process.segfault",
+    ),
+    (
+        "[ 12.3] traps: a.out[4711] trap invalid opcode ip:401136 sp:7ffd2 error:0 in a.out[401000+1000]",
+        "process.trap",
+    ),
+    (
+        "[ 12.3] cgroup: fork rejected by pids controller in /slurm/uid_1000/job_5/step_batch",
+        "process.fork_refused",
+    ),
+    (
+        "[ 12.3] clocksource: timekeeping watchdog on CPU12: Marking clocksource 'tsc' as unstable because the skew is too large:",
+        "clock.unstable",
+    ),
     // Disks and filesystems.
-    ("[ 12.3] nvme nvme3: I/O tag 417 (a1a1) opcode 0x2 (I/O Cmd) QID 22 timeout, aborting req_op:READ(0) size:131072", "disk.timeout"),
+    (
+        "[ 12.3] nvme nvme3: I/O tag 417 (a1a1) opcode 0x2 (I/O Cmd) QID 22 timeout, aborting req_op:READ(0) size:131072",
+        "disk.timeout",
+    ),
     ("[ 12.3] nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff", "disk.lost"),
     ("[ 12.3] nvme nvme2: Device not ready; aborting reset, CSTS=0x1", "disk.lost"),
     ("[ 12.3] nvme nvme2: Disabling device after reset failure: -19", "disk.lost"),
-    ("[ 12.3] I/O error, dev nvme1n1, sector 2048 op 0x1:(WRITE) flags 0x8800 phys_seg 4 prio class 2", "disk.io_error"),
-    ("[ 12.3] critical medium error, dev sdc, sector 11223344 op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 0", "disk.medium_error"),
+    (
+        "[ 12.3] I/O error, dev nvme1n1, sector 2048 op 0x1:(WRITE) flags 0x8800 phys_seg 4 prio class 2",
+        "disk.io_error",
+    ),
+    (
+        "[ 12.3] critical medium error, dev sdc, sector 11223344 op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 0",
+        "disk.medium_error",
+    ),
     ("[ 12.3] blk_update_request: critical medium error, dev sdaa, sector 99", "disk.medium_error"),
-    ("[ 12.3] EXT4-fs error (device dm-3): ext4_lookup:1855: inode #131: comm slurmd: iget: checksum invalid", "fs.error"),
+    (
+        "[ 12.3] EXT4-fs error (device dm-3): ext4_lookup:1855: inode #131: comm slurmd: iget: checksum invalid",
+        "fs.error",
+    ),
     ("[ 12.3] EXT4-fs (sda2): Remounting filesystem read-only", "fs.read_only"),
     ("[ 12.3] Aborting journal on device dm-0-8.", "fs.journal_aborted"),
-    ("[ 12.3] XFS (nvme0n1p1): Corruption of in-memory data (0x8) detected at xfs_trans_cancel+0x11 (fs/xfs/xfs_trans.c:1000).  Shutting down filesystem.", "fs.shutdown"),
-    ("[ 12.3] XFS (dm-2): Log I/O Error (0x2) detected at xlog_ioend_work+0x5f/0x80 [xfs] (fs/xfs/xfs_log.c:1378).  Shutting down filesystem.", "fs.shutdown"),
+    (
+        "[ 12.3] XFS (nvme0n1p1): Corruption of in-memory data (0x8) detected at xfs_trans_cancel+0x11 (fs/xfs/xfs_trans.c:1000).  Shutting down filesystem.",
+        "fs.shutdown",
+    ),
+    (
+        "[ 12.3] XFS (dm-2): Log I/O Error (0x2) detected at xlog_ioend_work+0x5f/0x80 [xfs] (fs/xfs/xfs_log.c:1378).  Shutting down filesystem.",
+        "fs.shutdown",
+    ),
     ("[ 12.3] BTRFS info (device sdb1 state EA): forced readonly", "fs.read_only"),
-    ("[ 12.3] BTRFS error (device nvme0n1p2): bdev /dev/nvme0n1p2 errs: wr 0, rd 7, flush 0, corrupt 0, gen 0", "fs.error"),
+    (
+        "[ 12.3] BTRFS error (device nvme0n1p2): bdev /dev/nvme0n1p2 errs: wr 0, rd 7, flush 0, corrupt 0, gen 0",
+        "fs.error",
+    ),
     ("[ 12.3] md/raid10:md127: Disk failure on nvme3n1, disabling device.", "raid.disk_failed"),
     ("[ 12.3] md/raid1:md0: Operation continuing on 1 devices.", "raid.degraded"),
     ("[ 12.3] md: md0: recovery done.", "raid.rebuilt"),
     // Network filesystems.
-    ("[ 12.3] Lustre: work-OST0012-osc-ffff9ad0c1b2a800: Connection to work-OST0012 (at 10.1.2.3@tcp) was lost; in progress operations using this service will wait for recovery to complete", "lustre.connection_lost"),
-    ("[ 12.3] LustreError: 167-0: work-MDT0000-mdc-ffff9ad0c1b2a800: This client was evicted by work-MDT0000; in progress operations using this service will fail.", "lustre.evicted"),
-    ("[ 12.3] Lustre: work-OST0012-osc-ffff9ad0c1b2a800: Connection restored to  (at 10.1.2.3@tcp)", "lustre.connection_restored"),
+    (
+        "[ 12.3] Lustre: work-OST0012-osc-ffff9ad0c1b2a800: Connection to work-OST0012 (at 10.1.2.3@tcp) was lost; in progress operations using this service will wait for recovery to complete",
+        "lustre.connection_lost",
+    ),
+    (
+        "[ 12.3] LustreError: 167-0: work-MDT0000-mdc-ffff9ad0c1b2a800: This client was evicted by work-MDT0000; in progress operations using this service will fail.",
+        "lustre.evicted",
+    ),
+    (
+        "[ 12.3] Lustre: work-OST0012-osc-ffff9ad0c1b2a800: Connection restored to  (at 10.1.2.3@tcp)",
+        "lustre.connection_restored",
+    ),
     ("[ 12.3] nfs: server home.cluster not responding, timed out", "nfs.not_responding"),
     ("[ 12.3] nfs: server 10.0.0.9 OK", "nfs.ok"),
     ("[ 12.3] ceph: mds0 hung", "netfs.not_responding"),
     // Adapters.
     ("[ 12.3] mlx5_core 0000:d8:00.1 ens6f1np1: Link down", "nic.link_down"),
-    ("[ 12.3] mlx5_core 0000:d8:00.0: mlx5_crdump_collect:50:(pid 2415): crdump: failed to lock gw status -13", ""),
+    (
+        "[ 12.3] mlx5_core 0000:d8:00.0: mlx5_crdump_collect:50:(pid 2415): crdump: failed to lock gw status -13",
+        "",
+    ),
     ("[ 12.3] mlx5_core 0000:d8:00.0: poll_health:825:(pid 0): Fatal error 1 detected", "nic.firmware"),
-    ("[ 12.3] mlx5_core 0000:d8:00.0: wait_func:1195:(pid 967): ENABLE_HCA(0x104) timeout. Will cause a leak of a command resource", "nic.command_timeout"),
-    ("[ 12.3] mlx5_core 0000:d8:00.0: Port module event[error]: module 0, Cable error, Bad or unsupported cable/module", "nic.cable"),
+    (
+        "[ 12.3] mlx5_core 0000:d8:00.0: wait_func:1195:(pid 967): ENABLE_HCA(0x104) timeout. Will cause a leak of a command resource",
+        "nic.command_timeout",
+    ),
+    (
+        "[ 12.3] mlx5_core 0000:d8:00.0: Port module event[error]: module 0, Cable error, Bad or unsupported cable/module",
+        "nic.cable",
+    ),
     ("[ 12.3] bnxt_en 0000:31:00.0 enp49s0f0np0: NIC Link is Down", "nic.link_down"),
     ("[ 12.3] ice 0000:4b:00.0 eth2: NIC Link is Down", "nic.link_down"),
     ("[ 12.3] ice 0000:4b:00.1: Firmware recovery mode detected. Limiting functionality.", "nic.firmware"),
@@ -98,16 +206,25 @@ const LINES: &[(&str, &str)] = &[
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: RmInitAdapter failed! (0x62:0xffff:2477)", "nvidia.init_failed"),
     ("[ 12.3] NVRM: rm_init_adapter failed, device minor number 5", "nvidia.init_symptom"),
     ("[ 12.3] NVRM: API mismatch: the client has the version 535.183.06, but", "nvidia.version_mismatch"),
-    ("[ 12.3] NVRM: Xid (PCI:00000001:00:00.0): 94, pid=12, name=python, Contained: SM (0x1). RST: No, D-RST: No", "xid.94"),
+    (
+        "[ 12.3] NVRM: Xid (PCI:00000001:00:00.0): 94, pid=12, name=python, Contained: SM (0x1). RST: No, D-RST: No",
+        "xid.94",
+    ),
     ("[ 12.3] NVRM: Xid (PCI:0000:e4:00): 999, pid=12, name=python, something new", "xid.999"),
-    ("[ 12.3] nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error", "sxid.12028"),
+    (
+        "[ 12.3] nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error",
+        "sxid.12028",
+    ),
     // Ordinary.
     ("[ 12.3] EXT4-fs (nvme0n1p2): re-mounted 1b2 r/w. Quota mode: none.", ""),
     ("[ 12.3] e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex, Flow Control: Rx/Tx", ""),
     ("[ 12.3] pcieport 0000:00:1c.0: AER: enabled with IRQ 122", ""),
     ("[ 12.3] md: resync of RAID array md0", ""),
     ("[ 12.3] systemd[1]: Started Machine Check Exception Logging Daemon.", ""),
-    ("[ 12.3] audit: type=1300 audit(1.0:2): comm=\"nvidia-smi\" exe=\"/usr/bin/NVRM: Xid (PCI:0000:01:00): 79\"", ""),
+    (
+        "[ 12.3] audit: type=1300 audit(1.0:2): comm=\"nvidia-smi\" exe=\"/usr/bin/NVRM: Xid (PCI:0000:01:00): 79\"",
+        "",
+    ),
 ];
 
 #[test]

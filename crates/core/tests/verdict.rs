@@ -1,6 +1,8 @@
 //! The verdict over a failed run: what it asks for, what it believes, and what it never does.
 mod support;
 
+use std::fmt::Write;
+
 use support::*;
 use triage_core::attribute::{OutputEvent, PastCulprit, PastRun};
 use triage_core::catalog::Catalog;
@@ -35,7 +37,7 @@ fn printed(catalog: &Catalog, text: &str) -> Asked<OutputReport> {
 }
 
 fn verdict(output: &Output) -> &Verdict {
-    output.verdicts.first().expect("a verdict")
+    &output.verdicts[0]
 }
 
 fn kinds(output: &Output) -> Vec<&'static str> {
@@ -331,9 +333,8 @@ fn a_flood_in_the_output_costs_bounded_room() {
     let mut pass = epilog(&catalog, &policy, &["n1"]);
     let mut text = String::new();
     for n in 0..20_000 {
-        text.push_str(&format!(
-            "n1:{n}:1 [0] NCCL WARN Call to ibv_modify_qp failed with error No such device\n"
-        ));
+        let _ =
+            writeln!(text, "n1:{n}:1 [0] NCCL WARN Call to ibv_modify_qp failed with error No such device");
     }
     pass.output = printed(&catalog, &text);
     let verdict = step(&pass).verdicts.remove(0);
