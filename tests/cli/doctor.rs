@@ -190,6 +190,31 @@ fn policy_and_catalogue_are_read_with_line_and_column() {
 }
 
 #[test]
+fn a_repair_that_cannot_be_run_or_that_others_can_change_is_told() {
+    if !is_root() {
+        return;
+    }
+    let node = sound();
+    let verify = |program: &str| {
+        node.write(
+            "policy.toml",
+            &format!("version = 1\n[[repair.verify]]\nname = \"diag\"\ncommand = [\"{program}\", \"-r\"]\n"),
+        );
+        findings(&node, &["--only", "policy"])
+    };
+    assert!(verify("/bin/true").iter().any(|told| told.starts_with("policy ok [repair] diag")));
+    assert!(verify("/nonexistent").iter().any(|told| told.contains("no program that can be run")));
+    node.write("tool", "#!/bin/sh\n");
+    let tool = node.path("tool");
+    let tool = tool.to_str().unwrap();
+    mode(&node, "tool", 0o644);
+    assert!(verify(tool).iter().any(|told| told.contains("no program that can be run")));
+    mode(&node, "tool", 0o777);
+    assert!(verify(tool).iter().any(|told| told.contains("others than root can change it")));
+    assert!(verify("bin/true").iter().any(|told| told.contains("no absolute path")));
+}
+
+#[test]
 fn what_others_than_root_can_change_is_told() {
     if !is_root() {
         return;
