@@ -1,6 +1,6 @@
 //! Learning a baseline by ourselves: once, from a node that nothing speaks against.
 use triage_core::baseline::{Baseline, Learned, learn};
-use triage_core::checks::{self, CheckWord};
+use triage_core::checks::{self, CheckState, CheckWord};
 use triage_core::facts::NodeFacts;
 use triage_core::pipeline::{Output, Trigger};
 use triage_core::reading::{GpuReading, NvmlState};
@@ -28,7 +28,7 @@ pub(crate) fn learned(trigger: Trigger, loaded: &Loaded, look: &Look, output: &O
         && !nvml_is_blind(look)
         && reading.is_none_or(|reading| reading.state == NvmlState::Ok)
         && reading.is_none_or(|reading| reading.gpus.iter().all(is_readable))
-        && output.checks.iter().all(|state| !is_ours(&state.name) || state.state != CheckWord::Bad);
+        && output.checks.iter().all(|state| !is_ours(&state.name) || speaks_for(state));
     let baseline =
         fit.then(|| learn(&looked.facts, reading)).filter(|baseline| !Baseline::is_empty(baseline))?;
     let why = "the first health check that found nothing wrong".to_owned();
@@ -47,6 +47,14 @@ fn is_settled(facts: &NodeFacts) -> bool {
 fn nvml_is_blind(look: &Look) -> bool {
     let blind = |payload: &Payload| matches!(payload, Payload::Blind { .. });
     look.observations.iter().any(|seen| seen.source == SourceKind::Nvml && blind(&seen.payload))
+}
+
+/// What has to stay bad for a while before it counts is no reason to wait, but where it is about what is learned: a GPU
+/// that is away for a moment would be learned as not there.
+fn speaks_for(state: &CheckState) -> bool {
+    let learned = ["gpu_", "nic_", "memory", "mount", "services"];
+    state.is_clean()
+        || (state.state != CheckWord::Bad && !learned.iter().any(|prefix| state.name.starts_with(prefix)))
 }
 
 /// A site's own check may be about anything.

@@ -98,7 +98,7 @@ const NO_LEARNING: &str = "[expect]\nlearn = false\n";
 
 #[test]
 fn a_missing_gpu_is_one_case_with_the_right_sentence_until_it_is_back() {
-    let node = Node::new(NO_LEARNING);
+    let node = Node::new(&format!("{NO_LEARNING}[checks.gpu_count]\nbad_for_s = 0\n"));
     assert_eq!(cases(&node.check()), [], "a healthy node");
     node.file("absent-4", "");
     for _ in 0..3 {
@@ -118,6 +118,19 @@ fn a_missing_gpu_is_one_case_with_the_right_sentence_until_it_is_back() {
     let [case] = &cases(&ledger)[..] else { panic!("{:?}", cases(&ledger)) };
     assert_eq!(case.state, CaseState::Resolved);
     assert!(case.why.contains("good again"), "{}", case.why);
+}
+
+/// Sites reset GPUs in their epilogs.
+#[test]
+fn a_gpu_that_is_away_for_a_moment_makes_no_case() {
+    let node = Node::new(NO_LEARNING);
+    drop(node.check());
+    node.file("absent-4", "");
+    for _ in 0..2 {
+        assert_eq!(cases(&node.check()), []);
+    }
+    fs::remove_file(node.at("absent-4")).unwrap();
+    assert_eq!(cases(&node.check()), []);
 }
 
 #[test]

@@ -67,3 +67,10 @@ pub struct CheckState {
     /// The resources that are not simply good, by name.
     pub items: BTreeMap<String, Item>,
 }
+
+impl CheckState {
+    /// Whether nothing speaks against anything it looked at, not even what has to stay bad for a while before it counts.
+    pub fn is_clean(&self) -> bool {
+        self.state != CheckWord::Bad && self.items.values().all(|item| item.state == ItemState::Good)
+    }
+}

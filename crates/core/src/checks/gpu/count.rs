@@ -7,7 +7,8 @@ use crate::facts::Area;
 use crate::reading::NvmlReading;
 use crate::{Advice, PciAddress, Resource};
 
-/// Certain and breaks jobs: one that is given the missing GPU fails.
+/// Certain and breaks jobs: one that is given the missing GPU fails. A minute, because a reset takes a GPU away for some
+/// seconds, and epilogs of sites do reset GPUs: our own figure.
 pub(in super::super) const COUNT: Check = Check {
     name: "gpu_count",
     finds: "fewer GPUs than Slurm was promised, and where the missing one was last seen",
@@ -15,6 +16,7 @@ pub(in super::super) const COUNT: Check = Check {
     action: CheckAction::Drain,
     advice: Advice::Reboot,
     fault: "gpu.off_bus",
+    bad_for_s: 60,
     good_for_s: 0,
     evaluate: count,
     ..GPU

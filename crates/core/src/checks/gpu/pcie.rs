@@ -5,7 +5,7 @@ use crate::facts::Area;
 use crate::facts::pci::{AerCounts, PciDevice, PciKind};
 use crate::{Advice, Resource};
 
-/// `lspci` shows such a function as "rev ff".
+/// `lspci` shows such a function as "rev ff". So it does in the moment of a reset: hence the minute, our own figure.
 pub(in super::super) const BUS: Check = Check {
     name: "gpu_bus",
     finds: "a GPU that the kernel lists and that does not answer on the bus",
@@ -13,6 +13,7 @@ pub(in super::super) const BUS: Check = Check {
     action: CheckAction::Drain,
     advice: Advice::Reboot,
     fault: "gpu.off_bus",
+    bad_for_s: 60,
     good_for_s: 0,
     evaluate: bus,
     ..GPU
