@@ -113,6 +113,21 @@ fn a_repaired_node_gets_our_own_drain_lifted() {
 }
 
 #[test]
+fn a_word_that_a_person_put_behind_our_reason_takes_the_drain_over() {
+    let (catalog, policy) = (catalog(), policy(|repair| repair.reset = Step::Act));
+    for state in [CaseState::Resolved, CaseState::Acted] {
+        let case = case(state, ClearedBy::RowRemap);
+        let mut input = check(&catalog, &policy, &case, "IDLE", Vec::new());
+        let mut record = node_record("IDLE", &format!("{} keep out until Monday, Ann", ours()));
+        record.state.push("DRAIN".to_owned());
+        input.node_record = Asked::Answer(record);
+        let output = step(&input);
+        assert_eq!(kinds(&output), [""; 0], "{state:?}");
+        assert!(output.cases.iter().any(|told| told.id == case.id && told.stood_down), "{state:?}");
+    }
+}
+
+#[test]
 fn nothing_is_lifted_but_what_is_ours_and_for_this_case() {
     let (catalog, policy) = (catalog(), policy(|_| ()));
     let case = case(CaseState::Resolved, ClearedBy::RowRemap);
