@@ -63,13 +63,23 @@ fn mountinfo_line(line: &str) -> Option<Mount> {
     let (kind, source, super_options) =
         (filesystem.next()?, filesystem.next()?, filesystem.next().unwrap_or(""));
     let read_only = has(options, "ro") || has(super_options, "ro");
-    (!PSEUDO.contains(&kind)).then(|| Mount {
+    (!PSEUDO.contains(&kind) && !is_one_users_own(kind, super_options)).then(|| Mount {
         path: unescape(path),
         kind: kind.to_owned(),
         source: unescape(source),
         device: device.to_owned(),
         read_only,
     })
+}
+
+/// A FUSE filesystem that a user mounted for themselves (`sshfs`): nobody else may enter it, not even root, so it is none
+/// of the node's; and users must not be able to fill the table with theirs.
+fn is_one_users_own(kind: &str, super_options: &str) -> bool {
+    let is_fuse = matches!(kind, "fuse" | "fuseblk") || kind.starts_with("fuse.");
+    let of_a_user = super_options
+        .split(',')
+        .any(|option| option.strip_prefix("user_id=").is_some_and(|user| user != "0"));
+    is_fuse && of_a_user && !has(super_options, "allow_other")
 }
 
 /// The lines of `/etc/fstab` (fstab(5)) that are mounted at boot.
@@ -154,6 +164,21 @@ mod tests {
                 ("/home", "nfs4", false)
             ]
         );
+    }
+
+    #[test]
+    fn what_users_mount_for_themselves_is_none_of_the_nodes_and_takes_no_room() {
+        let line = |path: &str, kind: &str, options: &str| {
+            format!("40 26 0:50 / {path} rw,nosuid - {kind} ann@x:/ rw,{options}\n")
+        };
+        let mut text: String = (0..2 * MAX_MOUNTS)
+            .map(|n| line(&format!("/home/u/{n}"), "fuse.sshfs", "user_id=1000,group_id=1000"))
+            .collect();
+        text += &line("/a", "fuse.cvmfs2", "user_id=0,group_id=0,allow_other");
+        text += &line("/b", "fuse", "user_id=990,group_id=990,default_permissions,allow_other");
+        text += &line("/c", "nfs4", "user_id=1000");
+        let paths: Vec<String> = mountinfo(&text).into_iter().map(|mount| mount.path).collect();
+        assert_eq!(paths, ["/a", "/b", "/c"]);
     }
 
     #[test]

@@ -87,7 +87,9 @@ fn read_only(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(mounts) = said(input.facts.mounts.as_ref()) else { return };
     let expected = expected(input, mounts);
     let before = input.before.and_then(|before| said(before.mounts.as_ref()));
-    for mount in mounts.mounted.iter().filter(|mount| mount.read_only) {
+    // What another mount covers nobody can write to: the read-only image below a live system's root, for one.
+    let seen = |mount: &&Mount| mounted(mounts, &mount.path).is_some_and(|last| std::ptr::eq(last, *mount));
+    for mount in mounts.mounted.iter().filter(|mount| mount.read_only).filter(seen) {
         let path = mount.path.as_str();
         let resource = Resource::Fs(path.to_owned());
         let told = expected.get(path).map(|wanted| !wanted.read_only);
@@ -96,12 +98,16 @@ fn read_only(input: &CheckInput<'_>, findings: &mut Findings) {
         let why = match told {
             Some(true) => "expected rw",
             Some(false) => continue,
+            // Users mount these themselves, and may make them read-only as they like.
+            None if is_fuse(mount) => continue,
             None if was_writable || input.was_bad(&resource) => "it was rw earlier in this boot",
             None => continue,
         };
         let text = format!("{path}: read-only, {why} ({} {})", mount.kind, mount.source);
+        // Nodes are built to run on a read-only root, and few of their fstabs say so.
+        let by_design = path == "/" && !was_writable && !is_sites_word(input, path);
         // A disk that the kernel gave up on. Of a server's filesystem the server may be to blame, and all nodes with it.
-        if LOCAL.contains(&mount.kind.as_str()) && mount.source.starts_with("/dev/") {
+        if LOCAL.contains(&mount.kind.as_str()) && mount.source.starts_with("/dev/") && !by_design {
             let finding = crate::checks::Finding {
                 resource,
                 text,
@@ -113,4 +119,12 @@ fn read_only(input: &CheckInput<'_>, findings: &mut Findings) {
             findings.likely(resource, text);
         }
     }
+}
+
+fn is_fuse(mount: &Mount) -> bool {
+    matches!(mount.kind.as_str(), "fuse" | "fuseblk") || mount.kind.starts_with("fuse.")
+}
+
+fn is_sites_word(input: &CheckInput<'_>, path: &str) -> bool {
+    input.expect.mounts.iter().any(|mount| mount.path == path)
 }

@@ -8,7 +8,7 @@ use crate::checks::{
 use crate::facts::NodeFacts;
 use crate::facts::host::*;
 use crate::pipeline::Trigger;
-use crate::{BootId, JobAsk, JobSpan, NodeName, Resource, RunId, Stamp};
+use crate::{BootId, Confidence, JobAsk, JobSpan, NodeName, Resource, RunId, Stamp};
 
 /// What a check sees, the parts that differ from test to test.
 #[derive(Default)]
@@ -96,6 +96,41 @@ fn the_sites_word_goes_before_fstabs_and_kinds_have_families() {
         scene.texts(&mounts::MISSING),
         ["/apps: mounted as fuse.cvmfs2, expected lustre", "/data: not mounted, expected by /etc/fstab"]
     );
+}
+
+/// What `mount_readonly` says of these mounts, with those of an earlier look and an fstab, and how sure.
+fn read_only(before: Vec<Mount>, mounted: Vec<Mount>, fstab: Vec<Mount>) -> Vec<(String, Confidence)> {
+    let mounts = |mounted| read(Mounts { mounted, fstab: fstab.clone() });
+    let facts = |mounted| NodeFacts { mounts: mounts(mounted), ..NodeFacts::default() };
+    let scene = Scene::of(facts(mounted)).after(60, facts(before));
+    let bad = scene.run(&mounts::READ_ONLY).bad;
+    bad.into_iter().map(|finding| (finding.resource.to_string(), finding.confidence)).collect()
+}
+
+#[test]
+fn what_is_read_only_by_design_or_by_a_users_wish_says_nothing_certain() {
+    let disk =
+        |path: &str, read_only: bool| Mount { source: "/dev/sda1".to_owned(), read_only, ..fs(path, "ext4") };
+    let fuse = |read_only: bool| Mount { read_only, ..fs("/home/u/m", "fuse.sshfs") };
+    let certain = |path: &str| vec![(format!("fs:{path}"), Confidence::Confirmed)];
+    assert_eq!(read_only(vec![fuse(false)], vec![fuse(true)], vec![]), [], "a user's own");
+    // A live image: its disk is read-only, and an overlay stands on it.
+    let live = vec![disk("/", true), fs("/", "overlay")];
+    assert_eq!(read_only(live.clone(), live, vec![disk("/", false)]), []);
+    let image = vec![disk("/", true)];
+    let told = read_only(image.clone(), image.clone(), vec![disk("/", false)]);
+    assert_eq!(
+        told,
+        [("fs:/".to_owned(), Confidence::Probable)],
+        "a read-only root whose fstab does not say so"
+    );
+    assert_eq!(
+        read_only(vec![disk("/", false)], image, vec![disk("/", false)]),
+        certain("/"),
+        "it turned so"
+    );
+    let data = vec![disk("/data", true)];
+    assert_eq!(read_only(data.clone(), data, vec![disk("/data", false)]), certain("/data"));
 }
 
 #[test]
