@@ -95,8 +95,9 @@ fn work(hook: &Hook, path: &Path, config: &Config, complaints: Vec<String>, usab
             if !usable {
                 ctx.policy = Policy::default();
             }
-            ctx.notes
-                .extend(complaints.into_iter().map(|text| ctx::note(Level::Error, "config.unusable", text)));
+            let (level, kind) =
+                if usable { (Level::Warning, "config.ignored") } else { (Level::Error, "config.unusable") };
+            ctx.notes.extend(complaints.into_iter().map(|text| ctx::note(level, kind, text)));
             (hook.pass)(&mut ctx)
         }
         Err(error) => {

@@ -91,15 +91,13 @@ fn record(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<Recorded> {
     if let Some(facts) = batch.facts {
         check::put_facts(tx, facts)?;
     }
-    if let Some(record) = batch.node_record {
-        sighting::put(tx, record, batch.now)?;
-    }
-    trail::policy(tx, batch)?;
     for engine in batch.rates {
         rate::put(tx, engine)?;
     }
     for note in batch.audit {
-        audit::put(tx, batch.now, batch.program, note)?;
+        if !audit::stands(tx, batch.now, note)? {
+            audit::put(tx, batch.now, batch.program, note)?;
+        }
     }
     Ok(Recorded::Committed { events, intents })
 }

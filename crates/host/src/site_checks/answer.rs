@@ -7,6 +7,7 @@
 //!
 //! JSON goes before the exit status: Health Validation's 1 means critical or unknown, which Nagios would call a warning.
 use serde::Deserialize;
+use serde_json::Value;
 use triage_core::ExitStatus;
 use triage_core::facts::site::SiteStatus;
 
@@ -21,19 +22,20 @@ const MAX_RESOURCE: usize = 128;
 /// Components of a verdict that are named.
 const MAX_NAMED: usize = 4;
 
+/// What is written otherwise than expected costs the words, never the verdict: an object that says `CRITICAL` is not
+/// judged by its exit status because a list in it has another shape.
 #[derive(Deserialize)]
 struct Json {
-    status: Option<String>,
-    message: Option<String>,
-    code: Option<String>,
-    resource: Option<String>,
-    overall_severity: Option<String>,
-    #[serde(default)]
-    affected_components: Vec<Component>,
+    status: Option<Value>,
+    message: Option<Value>,
+    code: Option<Value>,
+    resource: Option<Value>,
+    overall_severity: Option<Value>,
+    affected_components: Option<Value>,
 }
 
 /// A category of a verdict with something amiss. Every part may be missing: later versions may say it otherwise.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Component {
     #[serde(default)]
     category: String,
@@ -68,18 +70,36 @@ pub(super) fn read(finished: &Finished) -> (SiteStatus, String, Option<String>) 
 }
 
 fn of_json(json: Json) -> Option<(SiteStatus, String, Option<String>)> {
-    if let Some(severity) = &json.overall_severity {
-        return Some((severity_of(severity), verdict(severity, &json.affected_components), None));
+    if let Some(severity) = json.overall_severity.map(words) {
+        let components = json.affected_components.map(components).unwrap_or_default();
+        return Some((severity_of(&severity), verdict(&severity, &components), None));
     }
-    let status = json.status?.to_ascii_lowercase().parse().unwrap_or(SiteStatus::Unknown);
-    let message = clean(json.message.as_deref().unwrap_or_default());
-    let text = match json.code.as_deref().map(clean).filter(|code| !code.is_empty()) {
-        Some(code) => format!("{code}: {message}").trim_end_matches(": ").to_owned(),
-        None => message,
+    let status = words(json.status?).to_ascii_lowercase().parse().unwrap_or(SiteStatus::Unknown);
+    let said = |part: Option<Value>| clean(&part.map(words).unwrap_or_default());
+    let (message, code, resource) = (said(json.message), said(json.code), said(json.resource));
+    let text = if code.is_empty() {
+        message
+    } else {
+        format!("{code}: {message}").trim_end_matches(": ").to_owned()
     };
-    let resource =
-        json.resource.map(|name| clean(&name)).filter(|name| !name.is_empty() && name.len() <= MAX_RESOURCE);
-    Some((status, text, resource))
+    Some((status, text, Some(resource).filter(|name| !name.is_empty() && name.len() <= MAX_RESOURCE)))
+}
+
+fn words(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn components(value: Value) -> Vec<Component> {
+    let Value::Array(all) = value else { return Vec::new() };
+    let component = |value: Value| match value {
+        Value::String(category) => Some(Component { category, ..Component::default() }),
+        other => serde_json::from_value(other).ok(),
+    };
+    all.into_iter().filter_map(component).collect()
 }
 
 /// `INFO` says that something is worth knowing and the node may stay.

@@ -138,6 +138,15 @@ fn json_goes_before_the_exit_status() {
         (SiteStatus::Critical, "CRITICAL nvlink_active (GPU-1)".to_owned(), None)
     );
     assert_eq!(answered(2, b"{not json").0, SiteStatus::Critical, "what is no JSON is text");
+    let otherwise =
+        br#"{"overall_severity": "CRITICAL", "affected_components": ["nvlink", 3, {"entities": "GPU-1"}]}"#;
+    assert_eq!(answered(0, otherwise), (SiteStatus::Critical, "CRITICAL nvlink".to_owned(), None));
+    let otherwise = br#"{"status": "warning", "message": {"why": "hot"}, "resource": 7}"#;
+    assert_eq!(
+        answered(0, otherwise),
+        (SiteStatus::Warning, r#"{"why":"hot"}"#.to_owned(), Some("7".to_owned()))
+    );
+    assert_eq!(answered(0, br#"{"status": 2}"#).0, SiteStatus::Unknown, "a word that is none is no health");
 }
 
 #[test]

@@ -34,6 +34,22 @@ pub(crate) fn put(conn: &Connection, now: Stamp, program: &str, note: &AuditNote
     Ok(())
 }
 
+/// Seconds in which a file that stays unusable is told once: every pass meets it anew, and rows are never removed.
+const STANDING_S: i64 = 3_600;
+
+/// Whether the note is of a trouble that stands, and was told within the hour.
+pub(crate) fn stands(conn: &Connection, now: Stamp, note: &AuditNote) -> SqlResult<bool> {
+    if !matches!(note.kind.as_str(), "config.unusable" | "config.ignored" | "policy.unusable") {
+        return Ok(false);
+    }
+    conn.query_row(
+        "SELECT EXISTS (SELECT 1 FROM audit
+                        WHERE level <> 'info' AND at BETWEEN ?1 AND ?2 AND kind = ?3 AND text = ?4)",
+        params![now.plus_secs(-STANDING_S).micros(), now.micros(), note.kind, clip(&note.text)],
+        |row| row.get(0),
+    )
+}
+
 pub(crate) fn read(row: &Row<'_>) -> SqlResult<AuditRow> {
     let level: String = row.get("level")?;
     Ok(AuditRow {

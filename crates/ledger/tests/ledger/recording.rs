@@ -430,3 +430,30 @@ fn the_audit_can_neither_be_changed_nor_shortened() {
     }
     assert_eq!(ledger.audit(&Filter::default()).unwrap().len(), 2);
 }
+
+#[test]
+fn a_file_that_stays_unusable_is_told_once_an_hour() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    let note = |kind: &str, text: &str| AuditNote {
+        level: triage_ledger::Level::Error,
+        text: text.to_owned(),
+        ..AuditNote::info(kind, "")
+    };
+    let mut told = |after_s: i64, note: AuditNote| {
+        put(&mut ledger, |batch, record| {
+            record(&Batch { audit: &[note], now: batch.now.plus_secs(after_s), ..batch })
+        });
+    };
+    let unusable = note("config.unusable", "triage.toml:3:1: no number");
+    for after_s in [0, 60, 3_540] {
+        told(after_s, unusable.clone());
+    }
+    told(3_601, unusable);
+    told(3_602, note("config.unusable", "triage.toml:4:1: no number"));
+    told(3_603, note("pass.failed", "x"));
+    told(3_603, note("pass.failed", "x"));
+    let rows = place.open().audit(&Filter::default()).unwrap();
+    let of = |kind: &str| rows.iter().filter(|row| row.note.kind == kind).count();
+    assert_eq!((of("config.unusable"), of("pass.failed")), (3, 2));
+}

@@ -30,7 +30,10 @@ fn port(input: &CheckInput<'_>, findings: &mut Findings) {
     }
     for (name, source) in wanted_ports(input) {
         if nics.ports.iter().all(|port| port.device != name) && nics.interface(&name).is_none() {
-            findings.likely(Resource::Nic(name.clone()), format!("{name}: not there, {source}"));
+            let gone = Resource::Nic(name.clone());
+            // That it is gone is the finding here, from the second look on too.
+            findings.blind.retain(|(on, _)| on.as_ref() != Some(&gone));
+            findings.likely(gone, format!("{name}: not there, {source}"));
         }
     }
 }

@@ -46,6 +46,9 @@ fn an_adapter_that_is_gone_is_named() {
     let mut scene = Scene::healthy();
     scene.facts.nic.as_mut().unwrap().said.as_mut().unwrap().ports.remove(3);
     assert_eq!(scene.bad(&PORT), ["nic:mlx5_3 | mlx5_3: not there, there when the baseline was learned"]);
+    scene.last = Some(was_bad(&PORT, "nic:mlx5_3"));
+    let again = scene.look(&PORT);
+    assert_eq!((again.bad.len(), again.blind), (1, Vec::new()), "gone is no blindness at the second look");
 }
 
 #[test]
