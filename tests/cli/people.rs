@@ -34,7 +34,7 @@ fn an_acknowledged_repair_closes_the_case_and_says_that_the_drain_stays() {
         .says("riser replaced, ticket 812")
         .says("n1 was drained for it and stays so")
         .says("scontrol update nodename=n1 state=undrain");
-    node.run(&["status"]).expect(0).says("nothing is known against it");
+    node.run(&["status"]).expect(1).says("still drained for a closed case").does_not_say("Open cases");
     node.run(&["cases"]).expect(0).says("no such open case");
     node.run(&["why", &id])
         .expect(0)

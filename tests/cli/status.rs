@@ -107,3 +107,44 @@ fn status_as_json() {
     }
     insta::assert_json_snapshot!(status);
 }
+
+#[test]
+fn a_drain_that_outlives_its_case_is_told_with_what_holds_the_return() {
+    let node = Node::with(a_gpu_dies_and_it_is_seen_to);
+    let case = tale().case;
+    let id = case.id.as_str();
+    node.run(&["ack", id, "--reason", "board reseated"]).expect(0);
+    let still = "still drained for";
+    node.run(&["status"]).expect(1).says(still).says(id).says("[repair] resume");
+    node.run(&["why", "n1"]).expect(0).says("Next: n1 is still drained for case").says("state=undrain");
+    node.fill(|ledger| {
+        let at = NOW.plus_secs(-5);
+        let gates = vec![gate("verified", false, "mem failed after 3.0 s: exit 1: bad row")];
+        let held = node_decision(&case, triage_core::Intent::Resume, at, gates);
+        Rows { decisions: vec![held], ..Rows::default() }.write(ledger, at);
+    });
+    node.run(&["status"]).expect(1).says("verified").says("bad row");
+    for asked in ["n1", id] {
+        node.run(&["why", asked])
+            .expect(0)
+            .says("held by verified: mem failed")
+            .does_not_say("Next: nothing");
+    }
+    let status = node.run(&["status", "--json"]).expect(1).json();
+    assert_eq!((&status["well"], &status["out"][0]["held_by"]), (&false.into(), &"verified".into()));
+    node.fill(|ledger| {
+        let at = NOW.plus_secs(-2);
+        let wanted =
+            node_decision(&case, triage_core::Intent::Resume, at, vec![gate("verified", true, "passed")]);
+        let action = triage_core::Action::Resume {
+            node: case.node.clone(),
+            case: case.id.clone(),
+            decision: wanted.id.clone(),
+        };
+        let back = triage_ledger::NewIntent { action, expires: at.plus_secs(300), synthetic: false };
+        Rows { decisions: vec![wanted], intents: vec![back.clone()], ..Rows::default() }.write(ledger, at);
+        settle(ledger, &back, at, true, false, "back in service");
+    });
+    node.run(&["status"]).expect(0).does_not_say(still);
+    node.run(&["why", "n1"]).expect(0).does_not_say(still);
+}

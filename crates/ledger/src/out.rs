@@ -2,6 +2,7 @@
 use rusqlite::{Connection, params};
 use triage_core::{Case, OutCase, Stamp, Try};
 
+use crate::Ledger;
 use crate::error::Result;
 use crate::intents::{IntentRow, IntentState};
 use crate::rows::{self, case, intent};
@@ -11,6 +12,17 @@ const TRIES: u32 = 32;
 /// Returns into service that a pass is given at most, the latest ones. A site that lets a node come and go more often
 /// within its window has no brake at all.
 const RETURNS: u32 = 64;
+
+impl Ledger {
+    /// Cases for which our drain of this node stands, as far as the last health check saw: oldest drain first, closed
+    /// cases among them.
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub fn out(&self) -> Result<Vec<OutCase>> {
+        self.read(cases)
+    }
+}
 
 /// Cases whose drain was carried out, that are not let go, and whose drain was not lifted since.
 pub(crate) fn cases(conn: &Connection) -> Result<Vec<OutCase>> {

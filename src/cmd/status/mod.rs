@@ -3,7 +3,7 @@ mod page;
 
 use serde::Serialize;
 use triage_core::checks::CheckState;
-use triage_core::{Case, Hold, JobSpan, NodeName, Stamp};
+use triage_core::{Case, Decision, Hold, JobSpan, NodeName, OutCase, Stamp};
 use triage_ledger::{AuditRow, Filter, IntentRow, Level, SourceRow};
 
 use crate::args::Common;
@@ -11,8 +11,8 @@ use crate::exit::{self, CmdResult};
 use crate::render;
 use crate::site::Site;
 use crate::view::{
-    self, ActionView, CheckView, HealthCheckView, HoldView, JobView, LedgerView, PolicyView, SourceView,
-    TroubleView,
+    self, ActionView, CheckView, HealthCheckView, HoldView, JobView, LedgerView, OutView, PolicyView,
+    SourceView, TroubleView,
 };
 
 /// How far back the suite's own trouble is told, and the most rows of it.
@@ -26,6 +26,8 @@ struct Read {
     pending: Vec<IntentRow>,
     on_node: Vec<JobSpan>,
     holds: Vec<Hold>,
+    out: Vec<OutCase>,
+    returns: Vec<Decision>,
     trouble: Vec<AuditRow>,
     ledger: LedgerView,
     checks: Vec<CheckState>,
@@ -36,12 +38,14 @@ struct Document<'a> {
     v: u32,
     node: &'a NodeName,
     at: Stamp,
-    /// No case is open, every source can be read, and somebody looks.
+    /// No case is open, no drain of ours outlives its case, every source can be read, and somebody looks.
     well: bool,
     health_check: HealthCheckView,
     cases: &'a [Case],
     /// What people have put on hold.
     holds: Vec<HoldView<'a>>,
+    /// Cases that are closed while our drain for them still stands.
+    out: &'a [OutView<'a>],
     sources: &'a [SourceView<'a>],
     /// State checks that find something bad, or are blind.
     checks: &'a [CheckView<'a>],
@@ -60,17 +64,20 @@ pub(crate) fn run(common: &Common) -> CmdResult {
     let sources: Vec<SourceView<'_>> = sources.map(SourceView::from).collect();
     let mut checks = CheckView::all(&site.config.checks, &read.checks);
     checks.retain(CheckView::wants_attention);
+    let out = OutView::all(&read.out, &read.returns);
     let document = Document {
         v: view::VERSION,
         node: &site.node,
         at: site.now,
         well: read.cases.is_empty()
+            && out.is_empty()
             && !health_check.overdue
             && !sources.iter().any(SourceView::is_blind)
             && !checks.iter().any(CheckView::is_blind),
         health_check,
         cases: &read.cases,
         holds: read.holds.iter().map(HoldView::from).collect(),
+        out: &out,
         sources: &sources,
         checks: &checks,
         pending: read.pending.iter().map(ActionView::from).collect(),
@@ -92,7 +99,15 @@ fn read(site: &Site) -> anyhow::Result<Read> {
     let open = Filter { open_only: true, ..Filter::default() };
     let since = Some(site.now.plus_secs(-TROUBLE_S));
     let loud = Filter { since, level: Some(Level::Warning), limit: Some(TROUBLES), ..Filter::default() };
+    let out = ledger.out()?;
+    let mut returns = Vec::new();
+    for out in out.iter().filter(|out| !out.case.is_open()) {
+        let of_case = Filter { case: Some(out.case.id.clone()), ..Filter::default() };
+        returns.extend(ledger.decisions(&of_case)?);
+    }
     Ok(Read {
+        out,
+        returns,
         cases: ledger.cases(&open)?,
         sources: ledger.sources()?,
         pending: ledger.waiting_intents(site.now)?,

@@ -6,7 +6,7 @@ use triage_core::Stamp;
 use super::Document;
 use crate::cmd::cases;
 use crate::render::{self, Page, Table};
-use crate::view::{ActionView, HealthCheckView, LedgerView, PolicyView, SourceView, TroubleView};
+use crate::view::{ActionView, HealthCheckView, LedgerView, OutView, PolicyView, SourceView, TroubleView};
 
 /// The page.
 pub(super) fn page(document: &Document<'_>) -> Page {
@@ -16,6 +16,11 @@ pub(super) fn page(document: &Document<'_>) -> Page {
         page.heading("Open cases");
         page.table(0, &cases::table(document.cases, document.at));
         page.line(0, "slurm-triage why CASE tells the rest");
+    }
+    if !document.out.is_empty() {
+        page.heading("Still drained by us, though the case is closed");
+        page.table(0, &out_table(document.out, document.at));
+        page.line(0, format_args!("slurm-triage why {} tells what to do", document.node));
     }
     if !document.holds.is_empty() {
         page.heading("On hold");
@@ -55,6 +60,9 @@ fn headline(document: &Document<'_>) -> String {
         1 => troubles.push("1 open case".to_owned()),
         n => troubles.push(format!("{n} open cases")),
     }
+    if !document.out.is_empty() {
+        troubles.push("still drained for a closed case".to_owned());
+    }
     match document.sources.iter().filter(|source| source.is_blind()).count() {
         0 => {}
         1 => troubles.push("1 blind source".to_owned()),
@@ -78,6 +86,23 @@ fn headline(document: &Document<'_>) -> String {
     } else {
         format!("{node}: {}; {jobs}", troubles.join(", "))
     }
+}
+
+fn out_table(out: &[OutView<'_>], now: Stamp) -> Table {
+    let mut table = Table::new(&["CASE", "STATE", "DRAINED", "HELD BY", "BECAUSE", "CLOSED BECAUSE"]);
+    for one in out {
+        table.row(vec![
+            one.case.to_string(),
+            one.state.to_string(),
+            render::ago(now, one.drained_at),
+            one.held_by.unwrap_or_default().to_owned(),
+            one.held_because
+                .unwrap_or("a health check has not decided yet, or [repair] resume is off")
+                .to_owned(),
+            one.why.to_owned(),
+        ]);
+    }
+    table
 }
 
 fn source_table(sources: &[SourceView<'_>], now: Stamp) -> Table {

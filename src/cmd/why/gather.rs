@@ -43,6 +43,7 @@ pub(super) fn gather(
         actions: Vec::new(),
         audit: Vec::new(),
         holds: ledger.holds(site.now)?,
+        out: ledger.out()?,
         blind: ledger.sources()?.into_iter().filter(|source| source.blind_since.is_some()).collect(),
         codes: Vec::new(),
     };

@@ -5,18 +5,37 @@ use triage_ledger::{IntentRow, IntentState};
 use super::resolve::Subject;
 use super::story::Story;
 use crate::advice;
-use crate::view::PolicyView;
+use crate::view::{PolicyView, out as out_view};
 
 /// What to do next.
 pub(super) fn next(story: &Story, policy: &PolicyView) -> String {
     match story.lead() {
         Some(case) => about_case(story, case, policy),
-        None => match &story.subject {
-            Subject::Node(node) => about_healthy_node(story, node),
-            Subject::Case(_) => closed(story).unwrap_or_else(|| "nothing".to_owned()),
-            Subject::Job(_) => about_job(story),
+        None => match (&story.subject, story.still_out()) {
+            (Subject::Node(_) | Subject::Case(_), Some(case)) => still_out(story, case),
+            (Subject::Node(node), None) => about_healthy_node(story, node),
+            (Subject::Case(_), None) => closed(story).unwrap_or_else(|| "nothing".to_owned()),
+            (Subject::Job(_), _) => about_job(story),
         },
     }
+}
+
+/// The repair is proven, and the node is not back.
+fn still_out(story: &Story, case: &Case) -> String {
+    let return_of = |decision: &&Decision| decision.intent == Intent::Resume && is_about(decision, case);
+    let held = match story.decisions.iter().rfind(return_of).map(Decision::held_by) {
+        Some(Some(gate)) => out_view::held(gate),
+        Some(None) => "the next health check lifts it".to_owned(),
+        None => "a health check lifts it where [repair] resume of the policy is \"act\"".to_owned(),
+    };
+    format!(
+        "{} is still drained for case {}, which is {} ({}): {held}; or bring it back yourself: {}",
+        case.node,
+        case.id,
+        case.state,
+        told(&case.why),
+        advice::undrain(&case.node)
+    )
 }
 
 fn about_case(story: &Story, case: &Case, policy: &PolicyView) -> String {

@@ -1,5 +1,5 @@
 //! All that a story is told from.
-use triage_core::{Case, CaseId, CaseState, Decision, Event, Hold, JobSpan, Verdict};
+use triage_core::{Case, CaseId, CaseState, Decision, Event, Hold, JobSpan, OutCase, Verdict};
 use triage_ledger::{AuditRow, IntentRow, SourceRow};
 
 use super::resolve::Subject;
@@ -37,6 +37,8 @@ pub(super) struct Story {
     pub(super) audit: Vec<AuditRow>,
     /// What is on hold of it, or of this node.
     pub(super) holds: Vec<Hold>,
+    /// Cases for which our drain of this node stands.
+    pub(super) out: Vec<OutCase>,
     /// Sources that cannot be read now.
     pub(super) blind: Vec<SourceRow>,
     /// What the codes mean.
@@ -55,6 +57,12 @@ impl Story {
     pub(super) fn lead(&self) -> Option<&Case> {
         let open = self.cases.iter().filter(|case| case.is_open());
         open.max_by_key(|case| (!case.synthetic, case.advice, case.confidence, case.last_seen))
+    }
+
+    /// The closed case of this story for which our drain of the node still stands.
+    pub(super) fn still_out(&self) -> Option<&Case> {
+        let told = |case: &&Case| !case.is_open() && self.cases.iter().any(|known| known.id == case.id);
+        self.out.iter().map(|out| &out.case).rfind(told)
     }
 
     /// The case that was closed last.
