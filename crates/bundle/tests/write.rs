@@ -226,6 +226,29 @@ fn what_is_there_stays_and_half_a_bundle_does_not() {
     assert!(!place.exists());
 }
 
+#[test]
+fn a_folder_that_is_exchanged_meanwhile_leads_nowhere_else() {
+    let catalog = triage_catalog::embedded();
+    let bundle = full(&catalog);
+    let folder = tempfile::tempdir().unwrap();
+    let (place, aside, victim) =
+        (folder.path().join("b"), folder.path().join("aside"), folder.path().join("victim"));
+    fs::create_dir_all(victim.join("output")).unwrap();
+    let files = [OutputText { name: "pwned".to_owned(), parts: vec![b"x\n".to_vec()] }];
+    let content =
+        Content { evidence: &bundle.evidence, rules: bundle.rules, files: &files, catalog: &catalog };
+    let mut exchanged = false;
+    let done = write(&place, content, None, &mut |_| {
+        if !std::mem::replace(&mut exchanged, true) {
+            fs::rename(&place, &aside).unwrap();
+            std::os::unix::fs::symlink(&victim, &place).unwrap();
+        }
+    });
+    assert!(done.is_ok(), "{done:?}");
+    assert_eq!(fs::read_dir(victim.join("output")).unwrap().count(), 0);
+    assert!(!victim.join("incident.toml").exists() && aside.join("output/pwned").exists());
+}
+
 /// Bundles beside the workspace, where there are any.
 fn incidents() -> Vec<PathBuf> {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/incidents");

@@ -1,13 +1,16 @@
 //! Writing a bundle: what [`read`](crate::read) reads, in a new folder that only its owner may enter.
+mod addresses;
 mod incident;
 mod nodes;
+mod paths;
 mod redact;
 
 pub use redact::Redactor;
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use triage_core::attribute::{JobEvidence, PastRun};
@@ -88,8 +91,12 @@ pub fn write(
         io::ErrorKind::AlreadyExists => WriteError::Exists { path: folder.to_owned() },
         _ => WriteError::Io { path: folder.to_owned(), source },
     })?;
+    // Where the folder lies in one that others may write to, its name may come to lead elsewhere at any moment, and
+    // files of a user's choosing would be written there. What is held open stays what was made.
+    let held = hold(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
+    let at = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
     let written = Written::default();
-    let mut writer = Writer { folder, redactor, catalog: content.catalog, told, written };
+    let mut writer = Writer { folder, at, redactor, catalog: content.catalog, told, written };
     match writer.all(content) {
         Ok(()) => Ok(writer.written),
         Err(error) => {
@@ -100,8 +107,23 @@ pub fn write(
     }
 }
 
+/// Opens the folder that was just made, and makes sure that it is that one.
+fn hold(folder: &Path) -> io::Result<File> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let held = File::options().read(true).custom_flags(flags).open(folder)?;
+    let meta = held.metadata()?;
+    let is_ours = meta.mode() & 0o077 == 0 && meta.uid() == fs::metadata("/proc/self")?.uid();
+    if is_ours && fs::read_dir(format!("/proc/self/fd/{}", held.as_raw_fd()))?.next().is_none() {
+        return Ok(held);
+    }
+    Err(io::Error::other("somebody put another folder in its place: write where nobody else can"))
+}
+
 struct Writer<'a, 'c> {
+    /// Its name, for people.
     folder: &'a Path,
+    /// The way to it.
+    at: PathBuf,
     redactor: Option<Redactor<'c>>,
     catalog: &'a Catalog,
     told: &'a mut dyn FnMut(&str),
@@ -160,7 +182,7 @@ impl Writer<'_, '_> {
             }
         }
         if files.is_empty() {
-            self.make_folder(&self.folder.join("output"))?;
+            self.make_folder("output")?;
         }
         Ok(listed)
     }
@@ -182,26 +204,26 @@ impl Writer<'_, '_> {
     /// Writes one file, with the folders it lies in.
     fn file(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
         (self.told)(name);
-        let path = self.folder.join(name);
-        if let Some(parent) = path.parent() {
+        if let Some((parent, _)) = name.rsplit_once('/') {
             self.make_folder(parent)?;
         }
         let write = || {
-            let mut file = File::options().write(true).create_new(true).mode(0o600).open(&path)?;
+            let mut file =
+                File::options().write(true).create_new(true).mode(0o600).open(self.at.join(name))?;
             file.write_all(bytes)
         };
-        write().map_err(|source| WriteError::Io { path: path.clone(), source })?;
+        write().map_err(|source| WriteError::Io { path: self.folder.join(name), source })?;
         self.written.files += 1;
         self.written.bytes += bytes.len() as u64;
         Ok(())
     }
 
-    fn make_folder(&self, path: &Path) -> Result<(), WriteError> {
+    fn make_folder(&self, name: &str) -> Result<(), WriteError> {
         DirBuilder::new()
             .mode(0o700)
             .recursive(true)
-            .create(path)
-            .map_err(|source| WriteError::Io { path: path.to_owned(), source })
+            .create(self.at.join(name))
+            .map_err(|source| WriteError::Io { path: self.folder.join(name), source })
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use triage_core::attribute::{JobEvidence, NodeEvidence};
 use triage_core::catalog::{Catalog, Origin};
 use triage_core::reading::{NvmlReading, NvmlState};
-use triage_core::{Event, ExitStatus, JobAsk, SourceKind, Stamp, TaskEdge, TaskWhat};
+use triage_core::{Event, ExitStatus, JobAsk, Resource, SourceKind, Stamp, TaskEdge, TaskWhat};
 use triage_wire::{End, Step, TaskRecord, What, encode};
 
 use super::{WriteError, Writer};
@@ -58,6 +58,9 @@ impl Writer<'_, '_> {
         let mut event = event.clone();
         if let Some(redactor) = &mut self.redactor {
             event.text = redactor.text(&event.text);
+            if let Resource::Fs(path) = &event.resource {
+                event.resource = Resource::Fs(redactor.text(path));
+            }
             for value in event.fields.values_mut() {
                 *value = redactor.text(value);
             }

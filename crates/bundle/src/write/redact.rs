@@ -5,33 +5,25 @@
 //! the system's own folders, libraries' paths below `site-packages`, addresses of this host itself, and everything that tells
 //! devices apart.
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use triage_core::attribute::JobEvidence;
 use triage_core::catalog::{Catalog, Origin};
 use triage_core::joblog;
 
-/// Folders in the root that hold the system; what lies below them names nobody.
-const SYSTEM: &[&str] =
-    &["bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "sys", "usr"];
+use super::addresses::{self, Piece};
+use super::paths::{self, ENDING, LIBRARIES, ROOTS, SYSTEM};
 
-/// Folders in the root whose name says what kind of filesystem it is; what lies below them is named by people.
-const ROOTS: &[&str] = &[
-    "beegfs", "data", "efs", "export", "fs", "fsx", "gpfs", "home", "local", "lustre", "mnt", "net", "nfs",
-    "projects", "root", "scratch", "shared", "srv", "tmp", "users", "var", "vast", "weka", "work",
-];
-
-/// Below these, names are those of libraries.
-const LIBRARIES: &[&str] = &["site-packages", "dist-packages"];
-
-/// Longest ending of a file's name that stays.
-const ENDING: usize = 6;
+/// Longest word that is looked at, bytes: the longest path there is.
+const LONGEST: usize = 4096;
 
 /// Gives other names to people and places.
 pub struct Redactor<'c> {
     keys: RandomState,
     users: BTreeSet<String>,
+    by_length: Vec<String>,
     nodes: BTreeSet<String>,
     addresses: HashMap<Ipv4Addr, Ipv4Addr>,
     taken: HashSet<Ipv4Addr>,
@@ -44,10 +36,21 @@ impl<'c> Redactor<'c> {
         let users = std::iter::once(&evidence.run.user).chain(evidence.history.iter().map(|run| &run.user));
         // Slurm's own name for who is not known, a number, and root say nothing.
         let names_somebody =
-            |user: &&String| user.len() > 1 && *user != "root" && !user.bytes().all(|b| b.is_ascii_digit());
+            |user: &&str| user.len() > 1 && *user != "root" && !user.bytes().all(|b| b.is_ascii_digit());
+        // `CORP\\ann`, `ann@corp.com`: programs print the short name.
+        let parts = |user: &'_ str| {
+            let short = user.rsplit('\\').next().unwrap_or(user);
+            let short = short.split('@').next().unwrap_or(short);
+            [user.to_owned(), short.to_owned()]
+        };
+        let users: BTreeSet<String> =
+            users.flat_map(|user| parts(user)).filter(|user| names_somebody(&user.as_str())).collect();
+        let mut by_length: Vec<String> = users.iter().cloned().collect();
+        by_length.sort_by_key(|user| std::cmp::Reverse(user.len()));
         Self {
             keys: RandomState::new(),
-            users: users.filter(names_somebody).cloned().collect(),
+            users,
+            by_length,
             nodes: evidence.nodes.iter().map(|node| node.node.as_str().to_owned()).collect(),
             addresses: HashMap::new(),
             taken: HashSet::new(),
@@ -108,6 +111,8 @@ impl<'c> Redactor<'c> {
             let length = after.iter().take_while(|b| is_of_token(**b)).count();
             let (token, more) = after.split_at(length);
             match std::str::from_utf8(token) {
+                // Nothing that anybody would look for, and whose secrets it holds nobody can tell.
+                _ if length > LONGEST => out.extend_from_slice(format!("({length} bytes)").as_bytes()),
                 // Most words of a log: nothing that a path or an address is made of, and nobody's name.
                 Ok(word) if is_plain(token) && !(words && self.names_in(word)) => {
                     out.extend_from_slice(token);
@@ -115,7 +120,12 @@ impl<'c> Redactor<'c> {
                 Ok(token) => out.extend_from_slice(self.token(token, words).as_bytes()),
                 // A name in another encoding is somebody's all the same.
                 Err(_) if token.contains(&b'/') => out.extend_from_slice(b"(path)"),
-                Err(_) => out.extend_from_slice(token),
+                Err(_) => {
+                    for chunk in token.utf8_chunks() {
+                        out.extend_from_slice(self.token(chunk.valid(), words).as_bytes());
+                        out.extend_from_slice(chunk.invalid());
+                    }
+                }
             }
             rest = more;
         }
@@ -123,56 +133,59 @@ impl<'c> Redactor<'c> {
     }
 
     fn names_in(&self, word: &str) -> bool {
-        self.users.contains(word)
-            || word.split(|c: char| !c.is_alphanumeric()).any(|part| self.users.contains(part))
+        self.users.iter().any(|user| find_name(word, user, 0).is_some())
     }
 
     fn token(&mut self, token: &str, words: bool) -> String {
         let bare = token.trim_end_matches(['.', ':']);
         let tail = token.get(bare.len()..).unwrap_or_default();
-        if let Some(other) = self.whole(bare) {
-            return other + tail;
-        }
-        let slash = bare.find('/').filter(|at| *at == 0 || bare.as_bytes().get(at - 1) == Some(&b':'));
-        match slash.and_then(|at| bare.split_at_checked(at)) {
-            Some((before, path)) if path.trim_matches('/').contains('/') || path.len() > 2 => {
-                let (path, behind) = match path.split_once(':') {
-                    Some((path, behind)) => (path, Some(behind)),
-                    None => (path, None),
-                };
-                let before = self.words(before, words);
-                let behind =
-                    behind.map(|behind| format!(":{}", self.token(behind, words))).unwrap_or_default();
-                format!("{before}{}{behind}{tail}", self.path(path))
+        let mut out = String::with_capacity(token.len());
+        for piece in addresses::split(bare) {
+            match piece {
+                Piece::Text(text) => self.between_addresses(text, words, &mut out),
+                Piece::Mac(mac) => {
+                    let [a, b, c, d, e, ..] = self.hash("mac", mac).to_be_bytes();
+                    let _ = write!(out, "02:{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}");
+                }
+                Piece::V4(address) => out.push_str(&self.v4(address).to_string()),
+                Piece::V6(text, address) => out.push_str(&self.v6(text, address)),
             }
-            _ => self.words(bare, words) + tail,
         }
+        out + tail
     }
 
-    /// Addresses that hold the signs at which words are split.
-    fn whole(&mut self, token: &str) -> Option<String> {
-        let colons = token.bytes().filter(|b| *b == b':').count();
-        let is_mac = token.len() == 17
-            && colons == 5
-            && token.split(':').all(|part| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit()));
-        if is_mac {
-            let [a, b, c, d, e, ..] = self.hash("mac", token).to_be_bytes();
-            return Some(format!("02:{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}"));
+    /// Paths, and what stands before and between them. Without recursion: a line may be all colons and slashes.
+    fn between_addresses(&mut self, text: &str, words: bool, out: &mut String) {
+        let mut rest = text;
+        while let Some(at) = paths::begin(rest, words) {
+            let (before, path) = rest.split_at(at);
+            out.push_str(&self.words(before, words));
+            let end = path.find(':').unwrap_or(path.len());
+            let (path, behind) = path.split_at(end);
+            out.push_str(&self.path(path));
+            let sign = behind.get(..1).unwrap_or_default();
+            out.push_str(sign);
+            rest = behind.get(sign.len()..).unwrap_or_default();
         }
-        if let Some(mapped) = token.strip_prefix("::ffff:")
-            && let Ok(address) = mapped.parse::<Ipv4Addr>()
-        {
-            return Some(format!("::ffff:{}", self.v4(address)));
+        out.push_str(&self.words(rest, words));
+    }
+
+    fn v6(&mut self, text: &str, address: Ipv6Addr) -> String {
+        if let Some(mapped) = address.to_ipv4_mapped() {
+            return format!("::ffff:{}", self.v4(mapped));
         }
-        // `c10::d` is no address.
-        let address: Ipv6Addr = token.parse().ok().filter(|_| colons >= 3)?;
+        if address.is_loopback() || address.is_unspecified() {
+            return text.to_owned();
+        }
         let [a, b, c, d, ..] = self.hash("v6", &address.to_string()).to_be_bytes();
-        let plain = address.is_loopback() || address.is_unspecified();
-        Some(if plain { token.to_owned() } else { format!("2001:db8::{a:x}{b:02x}:{c:x}{d:02x}") })
+        format!("2001:db8::{a:x}{b:02x}:{c:x}{d:02x}")
     }
 
     /// Words between colons and the like.
     fn words(&mut self, text: &str, words: bool) -> String {
+        if let Some((name, host)) = text.split_once('@').filter(|(name, host)| words && is_mail(name, host)) {
+            return format!("{}@{}", self.other("user", name), self.word(host, words));
+        }
         let mut out = String::with_capacity(text.len());
         for part in text.split_inclusive([':', '/', '@', '%', '#', '~']) {
             let word = part.trim_end_matches([':', '/', '@', '%', '#', '~']);
@@ -184,39 +197,43 @@ impl<'c> Redactor<'c> {
     }
 
     fn word(&mut self, word: &str, words: bool) -> String {
-        if let Ok(IpAddr::V4(address)) = word.parse() {
-            return self.v4(address).to_string();
+        if let Some((host, domain)) = word.split_once('.') {
+            let is_node = self.nodes.contains(host);
+            if is_node && (domain.contains('.') || is_domain(word)) {
+                return format!("{host}.{}", self.other("domain", domain));
+            }
+            if words && !is_node && is_domain(word) {
+                return format!("{}.{}", self.other("host", host), self.other("domain", domain));
+            }
         }
-        if let Some((host, domain)) = word.split_once('.')
-            && self.nodes.contains(host)
-            && domain.contains('.')
-        {
-            return format!("{host}.{}", self.other("domain", domain));
+        if words { self.without_users(word) } else { word.to_owned() }
+    }
+
+    /// The text with every user in it called otherwise, where their name stands for itself.
+    fn without_users(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        // The longest first: `ann-b` before `ann`.
+        for user in &self.by_length {
+            let mut from = 0;
+            while let Some(at) = find_name(&text, user, from) {
+                let other = self.other("user", user);
+                text.replace_range(at..at + user.len(), &other);
+                from = at + other.len();
+            }
         }
-        if !words || self.users.is_empty() {
-            return word.to_owned();
-        }
-        if self.users.contains(word) {
-            return self.other("user", word);
-        }
-        let is_sign = |c: char| !c.is_alphanumeric();
-        word.split_inclusive(is_sign)
-            .map(|part| {
-                let bare = part.trim_end_matches(is_sign);
-                self.user(bare) + part.get(bare.len()..).unwrap_or_default()
-            })
-            .collect()
+        text
     }
 
     fn path(&self, path: &str) -> String {
         let mut kept = false;
+        let in_root = |place: usize| place == 1 && path.starts_with('/');
         let mut out = String::with_capacity(path.len());
         for (place, part) in path.split('/').enumerate() {
             if place > 0 {
                 out.push('/');
             }
-            kept |= LIBRARIES.contains(&part) || (place == 1 && SYSTEM.contains(&part));
-            if kept || matches!(part, "" | "." | "..") || (place == 1 && ROOTS.contains(&part)) {
+            kept |= LIBRARIES.contains(&part) || (in_root(place) && SYSTEM.contains(&part));
+            if kept || matches!(part, "" | "." | ".." | "~") || (in_root(place) && ROOTS.contains(&part)) {
                 out.push_str(part);
             } else {
                 out.push_str(&self.part(part));
@@ -276,7 +293,78 @@ fn measured(host: u64) -> Ipv4Addr {
 }
 
 fn is_plain(token: &[u8]) -> bool {
-    !token.iter().any(|b| matches!(b, b'/' | b'.' | b':'))
+    !token.iter().any(|b| matches!(b, b'/' | b'.' | b':' | b'@'))
+}
+
+/// Where `name` stands for itself in `text`, from `from` on: no letter or digit touches it.
+fn find_name(text: &str, name: &str, from: usize) -> Option<usize> {
+    let alone = |at: usize| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    };
+    let places = text.get(from..)?.match_indices(name).map(|(at, _)| from + at);
+    places.into_iter().find(|at| alone(*at))
+}
+
+/// `name@host.domain`.
+fn is_mail(name: &str, host: &str) -> bool {
+    let has_ending = host
+        .rsplit_once('.')
+        .is_some_and(|(_, ending)| ending.len() > 1 && ending.bytes().all(|b| b.is_ascii_alphabetic()));
+    !name.is_empty() && has_ending && !name.contains([':', '/']) && !host.contains([':', '/', '@'])
+}
+
+/// `login1.hpc.corp.com`: what ends like a name of the Internet or of a site's own network. Modules of programs
+/// have dots as well, so only common endings count.
+fn is_domain(word: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "com",
+        "org",
+        "net",
+        "edu",
+        "gov",
+        "mil",
+        "int",
+        "local",
+        "localdomain",
+        "internal",
+        "lan",
+        "corp",
+        "intra",
+        "arpa",
+        "ai",
+        "eu",
+        "de",
+        "fr",
+        "uk",
+        "ch",
+        "at",
+        "nl",
+        "be",
+        "se",
+        "fi",
+        "dk",
+        "es",
+        "pt",
+        "pl",
+        "cz",
+        "it",
+        "jp",
+        "cn",
+        "kr",
+        "tw",
+        "sg",
+        "us",
+        "ca",
+        "au",
+        "br",
+        "il",
+        "sa",
+        "ru",
+    ];
+    let label = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    word.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending)) && word.split('.').all(label)
 }
 
 /// What stands together: words, paths, addresses.
@@ -318,6 +406,57 @@ mod tests {
         let plain = "NVRM: Xid (PCI:0000:61:00): 79, GPU-4f2a /dev/nvidia0 it/s 3/4 12:00:05 127.0.0.1 0.0.0.0 std::bad_alloc \
                      /usr/lib/x86_64-linux-gnu/libnccl.so.2 mlx5_0 error";
         assert_eq!(redactor.text(plain), plain);
+    }
+
+    #[test]
+    fn names_are_found_where_programs_really_put_them() {
+        for (user, line) in [
+            ("ann.b", "run ann.b-7 by ann.b@corp and /data/ann.b_old"),
+            ("ann_b", "ann_b.log x/ann_b/y ann_b's"),
+            ("CORP\\annb", "annb@corp CORP\\annb: job of annb"),
+            ("annb@corp.com", "annb's run, annb@corp.com"),
+        ] {
+            let told = redactor(user).text(line);
+            assert!(!told.contains("ann"), "{user}: {told}");
+        }
+        // A longer name is another one, and a name in another encoding is one.
+        assert_eq!(redactor("ann").text("annual channel"), "annual channel");
+        let told = redactor("ann").output(b"x\xff_ann_\xffy ann\xff\n");
+        assert!(!told.windows(3).any(|bytes| bytes == b"ann"), "{}", String::from_utf8_lossy(&told));
+    }
+
+    #[test]
+    fn places_are_found_whatever_they_are_glued_to() {
+        let line = "mail eve.doe@corp.com ib0:fe80::ba59:9fff:fe12:3456%ib0<0> 10.1.2.3-10.1.2.9 fe80::1/64 \
+                    login1.hpc.corp.com -I/home/eve/include ~/secret/x ./secret/y data/secret-7/z.pt gpu7.corp.com \
+                    {\"/home/eve/secret\":1} --out=/scratch/secret s3://secret/x.pt https://corp.com/secret";
+        let told = redactor("ann").text(line);
+        for gone in ["eve", "corp", "ba59", "10.1.2", "fe80", "login1", "secret"] {
+            assert!(!told.contains(gone), "{gone}: {told}");
+        }
+        for kept in ["ib0:", "%ib0<0>", "/64", "gpu7.", "-I/home/", "~/", ".pt"] {
+            assert!(told.contains(kept), "{kept}: {told}");
+        }
+        for plain in [
+            "NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read NET/IB/0/GDRDMA",
+            "src/transport/net_ib.cc:123 -> 2 ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1234",
+            "torch.nn.modules.linear 3/4 1.5it/s N/A TCP/IP n1:801:850 [0] c10::Error train.py",
+        ] {
+            assert_eq!(redactor("ann").text(plain), plain);
+        }
+    }
+
+    #[test]
+    fn a_line_of_nothing_but_signs_ends_soon_and_overflows_nothing() {
+        for unit in ["/a/b:", ":", "/", "fe80::1%", "@", "10.1.2.3:", "~/a.b:", "a.", "1:"] {
+            let line = unit.repeat((1 << 20) / unit.len());
+            let told = redactor("ann").output(line.as_bytes());
+            assert!(told.len() < 64, "{unit}");
+            // As long as it may be, thousands of times.
+            let word = unit.repeat(LONGEST / unit.len());
+            let told = redactor("ann").output(format!("{word}\n").repeat(20).as_bytes());
+            assert_eq!(told.iter().filter(|b| **b == b'\n').count(), 20);
+        }
     }
 
     #[test]
