@@ -48,11 +48,27 @@ struct Component {
 /// Status, words, resource.
 pub(super) fn read(finished: &Finished) -> (SiteStatus, String, Option<String>) {
     let text = String::from_utf8_lossy(&finished.stdout);
-    if text.trim_start().starts_with('{')
-        && let Ok(json) = serde_json::from_str::<Json>(text.trim())
-        && let Some(said) = of_json(json)
-    {
-        return said;
+    let is_json = text.trim_start().starts_with('{');
+    let json = if is_json { Some(serde_json::from_str::<Json>(text.trim())) } else { None };
+    let said = match json {
+        Some(Ok(json)) => of_json(json),
+        // Half an answer: what it was about to say may be the opposite of what its exit status says of itself.
+        Some(Err(error)) if finished.status == ExitStatus::Exit(0) => {
+            return (
+                SiteStatus::Unknown,
+                format!("its JSON cannot be read: {}", clean(&error.to_string())),
+                None,
+            );
+        }
+        _ => None,
+    };
+    if let Some((status, words, resource)) = said {
+        // One that crashed did not look at everything, whatever it said before.
+        let crashed = matches!(finished.status, ExitStatus::Signal(_)) && status == SiteStatus::Ok;
+        return match crashed {
+            true => (SiteStatus::Unknown, format!("{}: {words}", finished.status), None),
+            false => (status, words, resource),
+        };
     }
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let words = clean(line.split('|').next().unwrap_or_default());

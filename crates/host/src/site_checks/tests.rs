@@ -63,6 +63,20 @@ fn exit_statuses_are_those_of_nagios_and_nothing_of_slurmds_environment_is_seen(
 }
 
 #[test]
+fn half_an_answer_and_a_crash_are_no_health() {
+    let folder = Folder::new();
+    folder.write("a", 0o755, "echo '{\"status\":\"critical\",\"message\":\"x'; exit 0");
+    folder.write("b", 0o755, "echo '{\"status\":\"ok\"}'; kill -9 $$");
+    folder.write("c", 0o755, "echo '{\"status\":\"critical\"}'; kill -9 $$");
+    folder.write("d", 0o755, "printf '{\"status\":'; head -c 300000 /dev/zero | tr '\\0' '['");
+    folder.write("e", 0o755, "echo '{curly}'; exit 2");
+    let sheet = folder.run(20_000, 60_000);
+    let statuses: Vec<SiteStatus> = told(&sheet).iter().map(|(_, status, _)| *status).collect();
+    let [unknown, critical] = [SiteStatus::Unknown, SiteStatus::Critical];
+    assert_eq!(statuses, [unknown, unknown, critical, unknown, critical], "{:?}", told(&sheet));
+}
+
+#[test]
 fn what_others_could_have_written_is_refused_and_the_rest_runs() {
     let folder = Folder::new();
     folder.write("a", 0o775, "exit 0");
