@@ -39,7 +39,7 @@ pub(crate) fn run(common: &Common) -> CmdResult {
 }
 
 /// The checks as a table.
-pub(crate) fn table(checks: &[CheckView<'_>], now: Stamp) -> Table {
+pub(crate) fn table<'a>(checks: impl IntoIterator<Item = &'a CheckView<'a>>, now: Stamp) -> Table {
     let mut table = Table::new(&["CHECK", "STATE", "LOOKED", "COST", "WHERE", "ACTION", "VALUE", "FOUND"]);
     for check in checks {
         let state = check.state.unwrap_or("never looked");

@@ -73,7 +73,11 @@ fn a_code_is_answered_with_its_rule_and_every_gate() {
 #[test]
 fn the_policy_that_holds_is_shown_also_when_it_is_broken() {
     let node = node();
-    node.run(&["policy", "show"]).expect(0).says("drain: monitor").says("everything-else");
+    node.run(&["policy", "show"])
+        .expect(0)
+        .says("drain: monitor")
+        .says("everything-else")
+        .says("after a proven repair: monitor; reset a GPU: off");
     node.write("policy.toml", "version = 1\n[mode]\ndefault = \"acting\"\n");
     node.run(&["policy", "show"])
         .expect(1)

@@ -265,6 +265,32 @@ fn a_requeue_is_graded_by_the_next_run_wherever_it_was() {
 }
 
 #[test]
+fn a_job_on_two_nodes_is_one_run_and_its_restart_another() {
+    let first = ran(7, -2, 2, &[0], 1);
+    let here = Node::with({
+        let first = first.clone();
+        |ledger| spans(ledger, vec![first])
+    });
+    let there = Node::with(move |ledger| {
+        let (node, boot) = (NodeName::from("n9"), BootId::from("99999999-0000-0000-0000-000000000000"));
+        let start = first.run.start.plus_micros(80_000);
+        let same = JobSpan { run: RunId { start, ..first.run.clone() }, node: node.clone(), ..first.clone() };
+        let next = ran(7, 1, 1, &[0], 0);
+        let next = JobSpan { run: RunId { restart: 1, ..next.run.clone() }, node: node.clone(), ..next };
+        let batch = Batch { spans: &[same, next], ..Batch::new(at().plus_secs(DAY), &node, &boot, "test") };
+        assert!(matches!(ledger.record(&batch).unwrap(), Recorded::Committed { .. }));
+    });
+    let (a, b) = (here.ledger().display().to_string(), there.ledger().display().to_string());
+    let seen = node_seen(&here.run_at(&later(), &["--json", "report", &a, &b]).expect(0).json());
+    assert_eq!(seen, (2, 2, 1), "nodes, runs, failed");
+}
+
+fn node_seen(told: &Value) -> (u64, u64, u64) {
+    let count = |key: &str| told["seen"][key].as_u64().unwrap();
+    (count("nodes"), count("runs"), count("failed"))
+}
+
+#[test]
 fn a_refusal_in_monitor_mode_is_graded_by_how_the_job_fared() {
     let fared = |exit| {
         report(move |ledger| {

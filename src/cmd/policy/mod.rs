@@ -82,7 +82,7 @@ struct TestArgs {
     user_evidence: bool,
 
     /// The partition of node and job.
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     partition: String,
 
     /// The job's account.
@@ -94,7 +94,7 @@ struct TestArgs {
     qos: Option<String>,
 
     /// The job's owner.
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     user: String,
 
     /// How often the job was restarted already.

@@ -2,7 +2,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use triage_core::policy::{Policy, Rule};
+use triage_core::policy::{Glob, Policy, Repair, Rule, Step};
 use triage_core::{Mode, NodeName, Stamp};
 use triage_hooks::policy_file;
 
@@ -100,7 +100,52 @@ fn page(view: &PolicyView, policy: &Policy) -> Page {
             brake.window_s
         ),
     );
+    way_back(&mut page, &policy.repair);
     page
+}
+
+fn way_back(page: &mut Page, repair: &Repair) {
+    page.heading("Return to service");
+    page.line(
+        1,
+        format_args!(
+            "lift our own drain after a proven repair: {}; reset a GPU: {}; boot the node again: {}",
+            word(repair.resume),
+            word(repair.reset),
+            word(repair.reboot)
+        ),
+    );
+    for test in &repair.verify {
+        let of = if test.fault.is_empty() {
+            "every fault".to_owned()
+        } else {
+            test.fault.iter().map(Glob::as_str).collect::<Vec<_>>().join(" ")
+        };
+        page.line(
+            1,
+            format_args!(
+                "test {}, at most {} s, after {of}: {}",
+                test.name,
+                test.deadline_s,
+                test.command.join(" ")
+            ),
+        );
+    }
+    page.line(
+        1,
+        format_args!(
+            "at most {} returns of a node in {} days; on probation for {} days after one",
+            repair.max_returns, repair.return_days, repair.probation_days
+        ),
+    );
+}
+
+const fn word(step: Step) -> &'static str {
+    match step {
+        Step::Off => "off",
+        Step::Monitor => "monitor",
+        Step::Act => "act",
+    }
 }
 
 /// The conditions as they stand in the file.

@@ -1,5 +1,5 @@
 //! The report as JSON; text and HTML are made from it.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use triage_core::{CaseId, DecisionId, NodeName, Stamp};
@@ -31,7 +31,7 @@ pub(super) struct Document<'a> {
 pub(super) struct Seen<'a> {
     /// Nodes whose ledgers were read.
     pub(super) nodes: usize,
-    /// Runs that ended, each counted on each of its nodes.
+    /// Runs that ended; one on several nodes is one.
     pub(super) runs: usize,
     /// Of them, those that failed of themselves.
     pub(super) failed: usize,
@@ -100,9 +100,16 @@ impl<'a> Seen<'a> {
             cases: BTreeMap::new(),
             verdicts: BTreeMap::new(),
         };
+        // A job on many nodes is in the ledger of each of them.
+        let (mut ended, mut failed) = (BTreeSet::new(), BTreeSet::new());
         for book in &books.all {
-            seen.runs += book.spans.iter().filter(|span| span.end.is_some()).count();
-            seen.failed += book.spans.iter().filter(|span| is_failed(span)).count();
+            for span in book.spans.iter().filter(|span| span.end.is_some()) {
+                let run = (&span.run.cluster, span.run.job, span.run.restart);
+                ended.insert(run);
+                if is_failed(span) {
+                    failed.insert(run);
+                }
+            }
             for (code, count) in &book.events {
                 *seen.events.entry(code).or_default() += count;
             }
@@ -113,6 +120,7 @@ impl<'a> Seen<'a> {
                 *seen.verdicts.entry(verdict.class.word()).or_default() += 1;
             }
         }
+        (seen.runs, seen.failed) = (ended.len(), failed.len());
         seen
     }
 }

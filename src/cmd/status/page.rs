@@ -1,4 +1,5 @@
 //! The status as text.
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use triage_core::Stamp;
@@ -6,7 +7,9 @@ use triage_core::Stamp;
 use super::Document;
 use crate::cmd::cases;
 use crate::render::{self, Page, Table};
-use crate::view::{ActionView, HealthCheckView, LedgerView, OutView, PolicyView, SourceView, TroubleView};
+use crate::view::{
+    ActionView, CheckView, HealthCheckView, LedgerView, OutView, PolicyView, SourceView, TroubleView,
+};
 
 /// The page.
 pub(super) fn page(document: &Document<'_>) -> Page {
@@ -34,7 +37,14 @@ pub(super) fn page(document: &Document<'_>) -> Page {
     page.line(0, health_check(document));
     if !document.checks.is_empty() {
         page.heading("Checks that want attention");
-        page.table(0, &crate::cmd::checks::table(document.checks, document.at));
+        let (blind, bad): (Vec<&CheckView<'_>>, _) =
+            document.checks.iter().partition(|check| check.is_blind());
+        if !bad.is_empty() {
+            page.table(0, &crate::cmd::checks::table(bad, document.at));
+        }
+        for (why, names) in by_reason(&blind) {
+            page.line(0, format_args!("BLIND: {}: {why}", names.join(" ")));
+        }
         page.line(0, "slurm-triage checks lists all of them");
     }
     if !document.pending.is_empty() {
@@ -86,6 +96,15 @@ fn headline(document: &Document<'_>) -> String {
     } else {
         format!("{node}: {}; {jobs}", troubles.join(", "))
     }
+}
+
+/// One lost GPU blinds twenty checks: they are told together.
+fn by_reason<'a>(blind: &[&'a CheckView<'_>]) -> BTreeMap<&'a str, Vec<&'a str>> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for check in blind {
+        reasons.entry(check.text).or_default().push(check.name);
+    }
+    reasons
 }
 
 fn out_table(out: &[OutView<'_>], now: Stamp) -> Table {

@@ -16,14 +16,23 @@ pub(super) fn tell(scene: &Scene<'_>, rule: &str, claim: &Claim, culprits: &[Cul
     story.extend(claim.why.iter().cloned());
     let mut told: Vec<&Evidence> = claim.evidence.iter().collect();
     told.sort();
-    story.extend(told.into_iter().take(3).map(piece));
+    // What says the same again is no further evidence to a reader who has ten lines.
+    let same = |a: &Evidence, b: &Evidence| (&a.node, &a.code, &a.text) == (&b.node, &b.code, &b.text);
+    let mut once: Vec<&Evidence> = Vec::new();
+    for evidence in told {
+        if once.len() < 3 && !once.iter().any(|known| same(known, evidence)) {
+            once.push(evidence);
+        }
+    }
+    story.extend(once.into_iter().map(piece));
     story.extend(first_death(scene, claim));
     story.extend(echoes(scene));
     let blind =
         scene.evidence.nodes.iter().map(|node| node.blind.len()).sum::<usize>() + scene.evidence.blind.len();
     if blind > 0 {
         story.truncate(MOST_LINES - 1);
-        story.push(format!("not everything could be read: {blind} source(s)"));
+        let sources = if blind == 1 { "1 source".to_owned() } else { format!("{blind} sources") };
+        story.push(format!("not everything could be read: {sources}"));
     }
     story.truncate(MOST_LINES);
     story.iter().map(|line| clipped(line)).collect()

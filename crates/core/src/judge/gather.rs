@@ -68,10 +68,11 @@ fn blind(input: &Input<'_>, span: &JobSpan) -> Vec<String> {
         blind.push(format!("the job's record: {why}"));
     }
     let others = span.nodes.iter().filter(|node| **node != span.node).count();
+    let whose = if others == 1 { "the other node".to_owned() } else { format!("the other {others} nodes") };
     match &input.peers {
-        Asked::NoAnswer(why) => blind.push(format!("the word of the other {others} nodes: {why}")),
+        Asked::NoAnswer(why) => blind.push(format!("the word of {whose}: {why}")),
         _ if others > 0 => {
-            blind.push(format!("of the other {others} nodes only what they tell of themselves is known"));
+            blind.push(format!("of {whose} no more is known than what nodes tell of themselves"));
         }
         _ => {}
     }
