@@ -4,8 +4,7 @@ use triage_ledger::{AuditNote, Level, Seen};
 
 use crate::support::*;
 
-const NASTY: &str =
-    "x\u{1b}[2J\u{1b}]0;owned\u{7}\r\nNext: nothing: all is well\u{9b}31m\u{202e}\u{200b}\u{7f}\t|";
+const NASTY: &str = "x\u{1b}[2J\u{1b}]0;owned\u{7}\r\nNext: nothing: all is well\u{9b}31m\u{202e}\u{200b}\u{7f}\t|<script>\"'&";
 
 fn node() -> Node {
     Node::with(|ledger| {
@@ -43,6 +42,19 @@ fn node() -> Node {
 const VIEWS: [&[&str]; 6] =
     [&["status"], &["events"], &["cases"], &["jobs"], &["why", "4711"], &["why", "n1"]];
 
+/// Those that need not show the text.
+const OTHER_VIEWS: [&[&str]; 9] = [
+    &["checks"],
+    &["trail"],
+    &["report"],
+    &["report", "--html"],
+    &["parts"],
+    &["parts", "--kind", "nic"],
+    &["policy", "replay"],
+    &["diagnose", "4711"],
+    &["baseline"],
+];
+
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n') || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
 }
@@ -55,6 +67,21 @@ fn no_view_lets_a_control_character_through() {
         let found = answer.out.chars().chain(answer.err.chars()).find(|c| is_unsafe(*c));
         assert_eq!(found, None, "{view:?}: {}", answer.out);
         assert!(answer.out.contains("\\u{1b}[2J"), "{view:?} shows it: {}", answer.out);
+    }
+}
+
+#[test]
+fn no_other_view_does_either_nor_lets_a_tag_into_a_page() {
+    let node = node();
+    for view in OTHER_VIEWS {
+        for view in [view.to_vec(), [&["--json"], view].concat()] {
+            let answer = node.run(&view);
+            let found = answer.out.chars().chain(answer.err.chars()).find(|c| is_unsafe(*c));
+            assert_eq!(found, None, "{view:?}: {}", answer.out);
+            let is_page = view.contains(&"--html") && !view.contains(&"--json");
+            assert!(!is_page || !answer.out.contains("<script"), "{view:?}");
+            assert!(!answer.out.lines().any(|line| line.starts_with("Next: nothing")), "{view:?}");
+        }
     }
 }
 
