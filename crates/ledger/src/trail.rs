@@ -122,6 +122,10 @@ fn line(row: &AuditRow) -> String {
     .to_string()
 }
 
+/// The kind of row for a closed case whose drain is not ours to lift any more, and its text.
+const LET_GO: &str = "case.let_go";
+const GONE: &str = "the drain for it is gone, or carries somebody else's word: it is left to people";
+
 /// What of a case matters to the trail.
 pub(crate) struct Before {
     state: String,
@@ -164,7 +168,7 @@ pub(crate) fn case_changed(
     }
     let evidence = case.events.iter().rev().take(EVIDENCE).rev();
     let note = AuditNote {
-        text: case.why.clone(),
+        text: if kind == LET_GO { GONE.to_owned() } else { case.why.clone() },
         synthetic: case.synthetic,
         facts: TrailFacts {
             evidence: evidence.map(ToString::to_string).collect(),
@@ -220,9 +224,9 @@ pub(crate) fn moved(conn: &Connection, id: &CaseId, moved: &Moved<'_>) -> Result
 fn change(case: &Case, before: Option<&Before>) -> Option<(String, Option<String>)> {
     let Some(before) = before else { return Some(("case.opened".to_owned(), None)) };
     let was = Some(format!("{} {}", before.state, before.confidence));
-    // A closed case is never opened again: what the batch says of it was not written.
+    // A closed case is never opened again: what the batch says of it was not written, but that it is let go.
     if !matches!(before.state.parse(), Ok(CaseState::Open | CaseState::Acted)) {
-        return None;
+        return (case.stood_down && !before.stood_down).then(|| (LET_GO.to_owned(), was));
     }
     let kind = if case.stood_down && !before.stood_down {
         "case.stood_down".to_owned()

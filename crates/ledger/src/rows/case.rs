@@ -71,7 +71,8 @@ fn second_open(case: &Case, error: rusqlite::Error) -> Error {
     error.into()
 }
 
-/// The row was left alone: because it is closed, which is in order, or because another case has the id.
+/// The row was left alone: because it is closed, which is in order, or because another case has the id. That our drain
+/// for a closed case is let go is written all the same: else every health check would ask the controller about it for ever.
 fn untouched(conn: &Connection, case: &Case) -> Result<()> {
     let same = conn
         .query_row(
@@ -81,6 +82,13 @@ fn untouched(conn: &Connection, case: &Case) -> Result<()> {
         )
         .optional()?;
     match same {
+        Some(()) if case.stood_down => {
+            conn.execute(
+                "UPDATE cases SET stood_down = 1 WHERE id = ?1 AND stood_down = 0",
+                [case.id.as_str()],
+            )?;
+            Ok(())
+        }
         Some(()) => Ok(()),
         None => Err(Error::Conflict { what: format!("case {}: the id belongs to another case", case.id) }),
     }
