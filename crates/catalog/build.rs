@@ -161,9 +161,33 @@ fn change(stanza: &Table) -> String {
     )
 }
 
+/// Keeps once what several records say: the records, with a place in the shared texts instead, and those texts.
+fn share<'a>(records: impl Iterator<Item = &'a str> + Clone) -> (String, String) {
+    /// A place is up to a dozen bytes.
+    const WORTH_IT: usize = 16;
+    let mut said: BTreeMap<&str, usize> = BTreeMap::new();
+    for field in records.clone().flat_map(|record| record.split('\u{1f}')) {
+        *said.entry(field).or_default() += 1;
+    }
+    let mut shared = String::new();
+    let mut places: BTreeMap<&str, String> = BTreeMap::new();
+    for (field, _) in said.iter().filter(|(field, times)| **times > 1 && field.len() >= WORTH_IT) {
+        places.insert(field, format!("\u{1e}{}+{}", shared.len(), field.len()));
+        shared.push_str(field);
+    }
+    // The code is what is searched for: it stays where it is.
+    let lines = records.map(|record| {
+        let (code, rest) = record.split_once('\u{1f}').unwrap_or((record, ""));
+        let rest = rest.split('\u{1f}').map(|field| places.get(field).map_or(field, String::as_str));
+        format!("{code}\u{1f}{}\n", rest.collect::<Vec<_>>().join("\u{1f}"))
+    });
+    (lines.collect(), shared)
+}
+
 fn write(packed: &Packed, out: &Path) -> Result<()> {
-    let records: String = packed.records.values().map(|record| format!("{record}\n")).collect();
+    let (records, shared) = share(packed.records.values().map(String::as_str));
     fs::write(out.join("entries.txt"), records)?;
+    fs::write(out.join("shared.txt"), shared)?;
     let mut code = String::new();
     for (name, of, items) in [
         ("FAMILIES", "Family", &packed.families),

@@ -10,7 +10,10 @@ include!(concat!(env!("OUT_DIR"), "/families.rs"));
 /// The shipped catalogue's parts. Nothing is parsed or copied.
 pub(crate) fn parts() -> Parts {
     Parts {
-        table: Table::new(include_str!(concat!(env!("OUT_DIR"), "/entries.txt"))),
+        table: Table::new(
+            include_str!(concat!(env!("OUT_DIR"), "/entries.txt")),
+            include_str!(concat!(env!("OUT_DIR"), "/shared.txt")),
+        ),
         families: Cow::Borrowed(&FAMILIES),
         variants: Cow::Borrowed(&VARIANTS),
         nvlink5: &NVLINK5,

@@ -5,27 +5,34 @@ use std::borrow::Cow;
 /// Between the fields of a record. ASCII's own unit separator: no text of the catalogue holds it.
 const UNIT_SEPARATOR: char = '\u{1f}';
 
-/// Entries packed as text, one record a line, sorted by code, fields in the order of [`Entry`]'s declaration.
+/// Before a field that is said elsewhere: `<offset>+<length>` in the shared texts. ASCII's record separator.
+const SHARED: char = '\u{1e}';
+
+/// Entries packed as text, one record a line, sorted by code, fields in the order of [`Entry`]'s declaration. Half of
+/// their words are said by several of them; those are kept once.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Table(&'static str);
+pub struct Table {
+    records: &'static str,
+    shared: &'static str,
+}
 
 impl Table {
-    /// Over a packed text.
-    pub const fn new(packed: &'static str) -> Self {
-        Self(packed)
+    /// Over packed records, and the texts that several of them refer to.
+    pub const fn new(records: &'static str, shared: &'static str) -> Self {
+        Self { records, shared }
     }
 
     /// The entry of `code`: a binary search over the text.
     pub fn get(self, code: &str) -> Option<Entry> {
-        let text = self.0.as_bytes();
+        let text = self.records.as_bytes();
         let (mut low, mut high) = (0, text.len());
         while low < high {
             let middle = low + (high - low) / 2;
             let start = text[low..middle].iter().rposition(|b| *b == b'\n').map_or(low, |at| low + at + 1);
             let end = text[middle..high].iter().position(|b| *b == b'\n').map_or(high, |at| middle + at);
-            let record = self.0.get(start..end)?;
+            let record = self.records.get(start..end)?;
             match record.split(UNIT_SEPARATOR).next()?.cmp(code) {
-                std::cmp::Ordering::Equal => return unpack(record),
+                std::cmp::Ordering::Equal => return self.unpack(record),
                 std::cmp::Ordering::Less => low = end + 1,
                 std::cmp::Ordering::Greater => high = start,
             }
@@ -35,44 +42,49 @@ impl Table {
 
     /// Every entry, by code.
     pub fn entries(self) -> impl Iterator<Item = Entry> {
-        self.0.lines().filter_map(unpack)
+        self.records.lines().filter_map(move |record| self.unpack(record))
     }
 
     /// Number of records, readable or not.
     pub fn len(self) -> usize {
-        self.0.lines().count()
+        self.records.lines().count()
     }
 
     /// Whether there is no record.
     pub fn is_empty(self) -> bool {
-        self.0.is_empty()
+        self.records.is_empty()
     }
-}
 
-fn unpack(record: &'static str) -> Option<Entry> {
-    let mut fields = record.split(UNIT_SEPARATOR);
-    let entry = Entry {
-        code: text(&mut fields)?,
-        name: text(&mut fields)?,
-        fault: text(&mut fields)?,
-        class: fields.next()?.parse().ok()?,
-        role: fields.next()?.parse().ok()?,
-        scope: fields.next()?.parse().ok()?,
-        action: fields.next()?.parse().ok()?,
-        confidence: fields.next()?.parse().ok()?,
-        clears: fields.next()?.parse().ok()?,
-        description: text(&mut fields)?,
-        response: text(&mut fields)?,
-        impact: text(&mut fields)?,
-        remedy: text(&mut fields)?,
-        source: text(&mut fields)?,
-        reason: Cow::Borrowed(""),
-    };
-    fields.next().is_none().then_some(entry)
-}
+    fn unpack(self, record: &'static str) -> Option<Entry> {
+        let mut fields = record.split(UNIT_SEPARATOR);
+        let entry = Entry {
+            code: self.text(&mut fields)?,
+            name: self.text(&mut fields)?,
+            fault: self.text(&mut fields)?,
+            class: fields.next()?.parse().ok()?,
+            role: fields.next()?.parse().ok()?,
+            scope: fields.next()?.parse().ok()?,
+            action: fields.next()?.parse().ok()?,
+            confidence: fields.next()?.parse().ok()?,
+            clears: fields.next()?.parse().ok()?,
+            description: self.text(&mut fields)?,
+            response: self.text(&mut fields)?,
+            impact: self.text(&mut fields)?,
+            remedy: self.text(&mut fields)?,
+            source: self.text(&mut fields)?,
+            reason: Cow::Borrowed(""),
+        };
+        fields.next().is_none().then_some(entry)
+    }
 
-fn text(fields: &mut impl Iterator<Item = &'static str>) -> Option<Text> {
-    fields.next().map(Cow::Borrowed)
+    fn text(self, fields: &mut impl Iterator<Item = &'static str>) -> Option<Text> {
+        let field = fields.next()?;
+        let Some(place) = field.strip_prefix(SHARED) else { return Some(Cow::Borrowed(field)) };
+        let (offset, length) = place.split_once('+')?;
+        let offset: usize = offset.parse().ok()?;
+        let length: usize = length.parse().ok()?;
+        self.shared.get(offset..offset.checked_add(length)?).map(Cow::Borrowed)
+    }
 }
 
 #[cfg(test)]
@@ -86,13 +98,29 @@ mod tests {
         sorted.dedup();
         let rest = "n|f|hardware|root|gpu|drain|confirmed|reboot|d|r|i|m|s".replace('|', "\u{1f}");
         let lines: String = sorted.iter().map(|code| format!("{code}\u{1f}{rest}\n")).collect();
-        Table::new(Box::leak(lines.into_boxed_str()))
+        Table::new(Box::leak(lines.into_boxed_str()), "")
     }
 
     #[test]
     fn a_record_with_a_missing_or_a_surplus_field_is_no_entry() {
-        assert!(Table::new("x\u{1f}y\n").get("x").is_none());
+        assert!(Table::new("x\u{1f}y\n", "").get("x").is_none());
         assert!(Table::default().get("x").is_none());
+    }
+
+    #[test]
+    fn what_several_say_is_found_and_a_place_that_is_none_is_no_entry() {
+        let with = |place: &str| {
+            let line = format!("x|n|f|hardware|root|gpu|drain|confirmed|reboot|{place}|r|i|m|s\n")
+                .replace('|', "\u{1f}");
+            let table = Table::new(Box::leak(line.into_boxed_str()), "said by many");
+            table.get("x").map(|entry| entry.description.into_owned())
+        };
+        assert_eq!(with("\u{1e}8+4").as_deref(), Some("many"));
+        for place in
+            ["\u{1e}8+5", "\u{1e}99+0", "\u{1e}8", "\u{1e}", "\u{1e}-1+2", "\u{1e}1+18446744073709551615"]
+        {
+            assert_eq!(with(place), None, "{place:?}");
+        }
     }
 
     #[test]
