@@ -4,7 +4,7 @@ use std::path::Path;
 
 use triage_core::attribute::{NodeEvidence, oom};
 use triage_core::catalog::{Catalog, Origin};
-use triage_core::classify::prefix::{Clock, LineTime, Peeled, Sender, peel};
+use triage_core::classify::prefix::{Clock, LineTime, Peeled, Sender, names_a_service, peel};
 use triage_core::{BootId, Event, NodeName, Observation, Payload, Provenance, SourceKind, Stamp};
 
 use crate::incident::Incident;
@@ -202,43 +202,6 @@ fn clock(incident: &Incident, node: &NodeEvidence, log: &[u8]) -> Clock {
     Clock { utc_offset: i32::try_from(offset).unwrap_or_default(), ..clock }
 }
 
-/// Senders whose lines in a system log are as good as the kernel's: parts of the system that jobs do not run.
-const SERVICES: &[&str] = &[
-    "systemd",
-    "systemd-logind",
-    "systemd-shutdown",
-    "nv-fabricmanager",
-    "nvidia-fabricmanager",
-    "nvidia-imex",
-    "nvidia-persistenced",
-    "nv-hostengine",
-    "dcgm",
-    "slurmd",
-    "slurmstepd",
-    "mcelog",
-    "rasdaemon",
-    "smartd",
-    "chronyd",
-    "ntpd",
-    "systemd-resolved",
-    "rpc.statd",
-    "automount",
-    "lustre",
-    "opensm",
-    "sssd",
-    "nscd",
-    "munged",
-    "dockerd",
-];
-
-/// Whether a text begins with the name of a service: `nv-fabricmanager[2811]: ...`.
-fn names_a_service(text: &[u8]) -> bool {
-    let end = text.iter().take(64).position(|b| matches!(b, b'[' | b':' | b' ')).unwrap_or_default();
-    let name = text.get(..end).unwrap_or_default();
-    let name = std::str::from_utf8(name).unwrap_or_default();
-    SERVICES.iter().any(|service| name == *service || name.starts_with(&format!("{service}-")))
-}
-
 /// Whether a `/dev/kmsg` record, or a line of `dmesg -r` or `dmesg -x`, has the facility "user" (1).
 fn is_of_user_facility(line: &[u8]) -> bool {
     if line.starts_with(b"user ") {
@@ -284,9 +247,5 @@ mod tests {
         assert!(is_of_user_facility(b"<14>[ 1.0] hello"));
         assert!(!is_of_user_facility(b"4,877,1000000,-;NVRM: Xid (PCI:0000:61:00): 79, x"));
         assert!(!is_of_user_facility(b"30,877,1000000,-;systemd[1]: Started x"));
-        assert!(names_a_service(b"nv-fabricmanager[2811]: x"));
-        assert!(names_a_service(b"systemd[1]: x"));
-        assert!(!names_a_service(b"python[4711]: NVRM: Xid"));
-        assert!(!names_a_service(b"NVRM: Xid"));
     }
 }

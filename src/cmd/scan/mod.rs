@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use triage_core::catalog::{Catalog, Origin};
-use triage_core::classify::prefix::{Clock, Sender, peel};
+use triage_core::classify::prefix::{Clock, Sender, names_a_service, peel};
 use triage_core::joblog;
 use triage_host::config::Config;
 
@@ -114,8 +114,10 @@ impl Scanner<'_> {
         let mut result = Ok(());
         let (catalog, clock, name, json) = (self.catalog, self.clock, self.name, self.json);
         catalog.for_each_hit(Origin::Kernel, chunk.bytes, |hit| {
-            // What a process wrote into the same log is no word of the kernel's.
-            if result.is_err() || hit.peeled.sender == Sender::Process {
+            // What a process wrote into the same log is no word of the kernel's; a service's name was put there by systemd
+            // or the log daemon.
+            let process = hit.peeled.sender == Sender::Process;
+            if result.is_err() || (process && !names_a_service(hit.peeled.text)) {
                 return;
             }
             let time = hit.peeled.time.and_then(|time| time.resolve(&clock));

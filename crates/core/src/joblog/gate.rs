@@ -19,7 +19,8 @@ const LITERALS: [&[&str]; 3] = [
         "emory access", "Exit: ", "finite", "found NaN", "initialized", "is neither", "nterrupt",
         "object file", "onnection", "PMIX_ERR", "received by PID", "retrying", "socket ", "STEPD",
         "Task launch", "Traceback", "Unable to ", "UNCORREC", "unable to ", "checked in", "memory seg",
-        "xceeded", "death sig", "Killing sub", "based barr", "monitoredBar",
+        "xceeded", "death sig", "Killing sub", "based barr", "monitoredBar", "atchdog got", "llConnect p",
+        "not receive", "Signal: ", "core dump",
     ],
     &[
         "(NVLS)", ") INCOM", ") MISM", "; OOB ", "_NOT_SUPP", "a dump", "ailed", "bad_alloc", "be stuck",
@@ -39,7 +40,7 @@ const LITERALS: [&[&str]; 3] = [
         "kernel image", "locked mem", "ismatch", "missing rank", "mpirun n", "name reso", "navailable",
         "ncorrectable", "NET/OFI", "No CUDA", "nvalid", "nvls.", "of memory", "oot Cause", "open file",
         "operation", "oss is ", "preamble", "PTX was", "remote ", "reset by", "return code", "runcated",
-        "setting up N", "space left", "ssertion", "Stale ", "SystemExit", "terminate", "TERMINATED",
+        "setting up N", "space left", "ssertion", "Stale ", "SystemExit", "terminate", "TERMINAT",
         "uota exc", "will restart",
     ],
 ];

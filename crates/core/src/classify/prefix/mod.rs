@@ -7,8 +7,10 @@
 //! The name of a sender other than the kernel stays in the text: no family of the kernel recognises
 //! `python[123]: NVRM: Xid ...`, because families are anchored to the beginning of the text.
 mod cursor;
+mod service;
 mod time;
 
+pub use service::names_a_service;
 pub use time::{Clock, LineTime, Local};
 
 use cursor::Cursor;
@@ -187,9 +189,10 @@ fn rfc5424_header(name: &[u8]) -> Option<usize> {
     name.iter().enumerate().filter(|(_, b)| **b == b' ').map(|(at, _)| at).nth(3)
 }
 
-/// `name[pid]:`, as every log daemon writes it. Without a pid a name is not told from a driver's: `nvme nvme0:`.
+/// `name[pid]:`, as every log daemon writes it. Without a pid a name is not told from a driver's (`nvme nvme0:`), unless
+/// it is a service's.
 fn is_process(sender: &[u8]) -> bool {
-    sender.ends_with(b"]:") && sender.contains(&b'[')
+    (sender.ends_with(b"]:") && sender.contains(&b'[')) || (sender.ends_with(b":") && names_a_service(sender))
 }
 
 /// `kern  :warn  : [  123.456789][  T123] text`, every part but the text may be missing.
