@@ -3,6 +3,10 @@ use serde::Serialize;
 use triage_core::Stamp;
 use triage_core::checks::{ALL, Check, CheckSettings, CheckState, CheckWord, SITE, SITE_CODE};
 
+/// Seconds without a look, while other checks looked, after which a check of the site's own is taken for removed: several
+/// health checks at any interval in use.
+const GONE_S: i64 = 900;
+
 /// A state check with its last result. One that never looked has no state.
 #[derive(Debug, Serialize)]
 pub(crate) struct CheckView<'a> {
@@ -56,11 +60,14 @@ impl<'a> CheckView<'a> {
         }
     }
 
-    /// Every check of ours, then the site's own that have run.
+    /// Every check of ours, then the site's own that have run. One that the others have long gone on without is not in the
+    /// folder any more.
     pub(crate) fn all(settings: &CheckSettings, states: &'a [CheckState]) -> Vec<Self> {
         let last = |name: &str| states.iter().find(|state| state.name == name);
         let ours = ALL.iter().map(|check| Self::new(check.name, check, settings, last(check.name)));
-        let site = states.iter().filter(|state| state.name.starts_with(SITE_CODE));
+        let newest = states.iter().map(|state| state.at).max();
+        let runs = |state: &&CheckState| newest.is_none_or(|at| state.at >= at.plus_secs(-GONE_S));
+        let site = states.iter().filter(|state| state.name.starts_with(SITE_CODE)).filter(runs);
         ours.chain(site.map(|state| Self::new(&state.name, &SITE, settings, Some(state)))).collect()
     }
 

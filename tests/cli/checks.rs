@@ -90,3 +90,15 @@ fn checks_that_are_all_well_complain_of_nothing() {
         .expect(0)
         .says("1 checks can look, 0 are blind, 1 are switched off");
 }
+
+#[test]
+fn a_check_of_the_sites_own_that_was_removed_is_forgotten_and_one_that_is_late_is_not() {
+    let node = Node::with(|ledger| {
+        all_is_well(ledger);
+        let removed = CheckState { at: NOW.plus_secs(-2_000), ..state("site.old", CheckWord::Bad, "broken") };
+        let late = CheckState { at: NOW.plus_secs(-600), ..state("site.late", CheckWord::Ok, "") };
+        record(ledger, &[state("mounts", CheckWord::Ok, ""), removed, late]);
+    });
+    node.run(&["checks"]).expect(0).says("site.late").does_not_say("site.old");
+    node.run(&["status"]).expect(0);
+}
