@@ -25,7 +25,7 @@ struct Document<'a> {
 
 pub(crate) fn run(common: &Common) -> CmdResult {
     let site = Site::find(common)?;
-    let states = site.open()?.checks()?;
+    let states = view::current_checks(site.open()?.checks()?);
     let checks = CheckView::all(&site.config.checks, &states);
     let well = !checks.iter().any(CheckView::wants_attention);
     if common.json {

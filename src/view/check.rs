@@ -1,7 +1,7 @@
 //! A state check: what it may do, and what it found last.
 use serde::Serialize;
 use triage_core::Stamp;
-use triage_core::checks::{ALL, Check, CheckSettings, CheckState, CheckWord, SITE, SITE_CODE};
+use triage_core::checks::{ALL, Check, CheckSettings, CheckState, CheckWord, SITE, SITE_CODE, Where};
 
 /// Seconds without a look, while other checks looked, after which a check of the site's own is taken for removed: several
 /// health checks at any interval in use.
@@ -60,14 +60,11 @@ impl<'a> CheckView<'a> {
         }
     }
 
-    /// Every check of ours, then the site's own that have run. One that the others have long gone on without is not in the
-    /// folder any more.
+    /// Every check of ours, then the site's own that have run.
     pub(crate) fn all(settings: &CheckSettings, states: &'a [CheckState]) -> Vec<Self> {
         let last = |name: &str| states.iter().find(|state| state.name == name);
         let ours = ALL.iter().map(|check| Self::new(check.name, check, settings, last(check.name)));
-        let newest = states.iter().map(|state| state.at).max();
-        let runs = |state: &&CheckState| newest.is_none_or(|at| state.at >= at.plus_secs(-GONE_S));
-        let site = states.iter().filter(|state| state.name.starts_with(SITE_CODE)).filter(runs);
+        let site = states.iter().filter(|state| state.name.starts_with(SITE_CODE));
         ours.chain(site.map(|state| Self::new(&state.name, &SITE, settings, Some(state)))).collect()
     }
 
@@ -80,4 +77,17 @@ impl<'a> CheckView<'a> {
     pub(crate) fn wants_attention(&self) -> bool {
         [Some(CheckWord::Bad.word()), Some(CheckWord::Blind.word())].contains(&self.state)
     }
+}
+
+/// The ledger's states without those of a site's checks that the health check goes on without: their files are gone.
+pub(crate) fn current(mut states: Vec<CheckState>) -> Vec<CheckState> {
+    let of_health_check = |state: &&CheckState| {
+        ALL.iter().any(|check| check.name == state.name && check.at == [Where::HealthCheck])
+    };
+    let newest = states.iter().filter(of_health_check).map(|state| state.at).max();
+    states.retain(|state| {
+        !state.name.starts_with(SITE_CODE)
+            || newest.is_none_or(|newest| state.at >= newest.plus_secs(-GONE_S))
+    });
+    states
 }

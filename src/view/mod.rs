@@ -15,7 +15,7 @@ mod trail;
 mod trouble;
 
 pub(crate) use action::ActionView;
-pub(crate) use check::CheckView;
+pub(crate) use check::{CheckView, current as current_checks};
 pub(crate) use code::CodeView;
 pub(crate) use decision::DecisionView;
 pub(crate) use hold::HoldView;

@@ -154,7 +154,7 @@ fn seen(ledger: &Ledger) -> anyhow::Result<Option<Seen>> {
     let open = ledger.cases(&Filter { open_only: true, ..Filter::default() })?;
     let open = open.iter().filter(|case| !case.synthetic);
     against.extend(open.map(|case| format!("case {} ({} on {}) is open", case.id, case.code, case.resource)));
-    let bad = ledger.checks()?;
+    let bad = crate::view::current_checks(ledger.checks()?);
     against.extend(
         bad.iter()
             .filter(|state| speaks_against(state))

@@ -15,7 +15,7 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
         Ok(states) if states.is_empty() => {
             findings.note("no state check has looked yet: the first health check does")
         }
-        Ok(states) => tell(&states, findings),
+        Ok(states) => tell(&crate::view::current_checks(states), findings),
         // Whether there is a ledger is another check's question.
         Err(Error::Missing { .. }) => findings.note("no state check has looked yet"),
         Err(error) => findings.fail(format!("{:#}", crate::site::explained(error)), ""),

@@ -115,6 +115,6 @@ fn read(site: &Site) -> anyhow::Result<Read> {
         holds: ledger.holds(site.now)?,
         trouble: ledger.audit(&loud)?,
         ledger: LedgerView::new(&ledger, &site.config.ledger)?,
-        checks: ledger.checks()?,
+        checks: view::current_checks(ledger.checks()?),
     })
 }
