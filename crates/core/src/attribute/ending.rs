@@ -147,7 +147,12 @@ fn expanded(list: &str) -> Vec<u32> {
 
 /// The rank that failed first by the word of torchrun, whose agents each tell of the first failure they observed. Ranks
 /// that an agent had asked to end are none.
-pub(super) fn first_by_torchrun(evidence: &JobEvidence, places: &Places, zone: i64) -> Option<Death> {
+pub(super) fn first_by_torchrun(
+    evidence: &JobEvidence,
+    places: &Places,
+    zone: i64,
+    offsets: &[i64],
+) -> Option<Death> {
     let told = evidence.output.iter().filter(|seen| !seen.survived && seen.code() == "torch.elastic_root");
     let death = |seen: &OutputEvent| {
         let rank = seen.rank?;
@@ -157,7 +162,8 @@ pub(super) fn first_by_torchrun(evidence: &JobEvidence, places: &Places, zone: i
             signal @ ..0 => ExitStatus::Signal(signal.saturating_neg()),
             code => ExitStatus::Exit(code),
         };
-        Some(Death { at: seen.time.own?.plus_micros(-zone), node, task: rank, status, said: true })
+        let ahead = zone.saturating_add(offsets.get(node).copied().unwrap_or_default());
+        Some(Death { at: seen.time.own?.plus_micros(-ahead), node, task: rank, status, said: true })
     };
     let asked_to_end = |death: &Death| death.status == ExitStatus::Signal(15);
     told.filter_map(death).min_by_key(|death| (asked_to_end(death), death.at, death.node, death.task))

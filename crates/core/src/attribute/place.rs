@@ -1,5 +1,5 @@
 //! Who is who: from a rank, a task, a host, an address or a process to the node, and to the GPU on it.
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{JobEvidence, OutputEvent};
 use crate::{PciAddress, Resource, TaskWhat};
@@ -13,6 +13,10 @@ pub(super) struct Places {
     nodes: usize,
     /// Ranks on each node when tasks are launchers, else `None`.
     per_launcher: Option<u32>,
+    /// Ranks on each node when they are dealt out in blocks, as far as records tell.
+    per_node: Option<u32>,
+    /// Nodes whose tasks are on record.
+    recorded: BTreeSet<usize>,
 }
 
 impl Places {
@@ -33,6 +37,14 @@ impl Places {
         let tasks = places.by_task.len();
         places.per_launcher =
             evidence.run.ranks_per_node.filter(|per| *per > 1 && tasks > 0 && tasks <= places.nodes);
+        places.recorded = places.by_task.values().copied().collect();
+        let in_blocks = |per: u32| {
+            places.by_task.iter().all(|(task, node)| usize::try_from(task / per).ok() == Some(*node))
+        };
+        places.per_node = evidence
+            .run
+            .ranks_per_node
+            .filter(|per| *per > 0 && !places.by_task.is_empty() && in_blocks(*per));
         places.learn(&evidence.output);
         places
     }
@@ -76,8 +88,15 @@ impl Places {
                 let in_order = || usize::try_from(launcher).ok().filter(|node| *node < self.nodes);
                 self.by_task.get(&launcher).copied().or_else(in_order)
             }
-            None => self.by_task.get(&rank).copied(),
+            None => self.by_task.get(&rank).copied().or_else(|| self.in_blocks(rank)),
         }
+    }
+
+    /// Where a rank is whose node left no records: ranks are dealt out in blocks, node by node, unless a record says
+    /// otherwise.
+    fn in_blocks(&self, rank: u32) -> Option<usize> {
+        let node = usize::try_from(rank.checked_div(self.per_node?)?).ok()?;
+        (node < self.nodes && !self.recorded.contains(&node)).then_some(node)
     }
 
     /// The task whose process this is.

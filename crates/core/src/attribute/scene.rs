@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ending::{self, Death, Ending};
 use super::place::Places;
 use super::{Evidence, JobEvidence, OutputEvent, clock};
-use crate::{CauseClass, Event, NodeName, Provenance, Resource, Role, Stamp};
+use crate::{CauseClass, Event, NodeName, Provenance, Resource, Role, Stamp, TaskWhat};
 
 /// Events this close belong together, microseconds. Logs of some formats keep whole seconds only, and clocks that
 /// are kept by NTP still differ by fractions of one.
@@ -45,7 +45,8 @@ impl<'a> Scene<'a> {
         }
         let zone = zone(evidence);
         let undecided = deaths.is_empty() || places.are_launchers();
-        let said_first = undecided.then(|| ending::first_by_torchrun(evidence, &places, zone)).flatten();
+        let said_first =
+            undecided.then(|| ending::first_by_torchrun(evidence, &places, zone, &offsets)).flatten();
         let ending = Ending::of(evidence);
         let taken_down =
             matches!(ending, Ending::Outside(_)).then(|| ending::taken_down_at(evidence, &deaths)).flatten();
@@ -104,14 +105,25 @@ impl<'a> Scene<'a> {
     pub(super) fn is_of_this_boot(&self, node: usize, event: &Event) -> bool {
         let boot = self.evidence.nodes.get(node).and_then(|node| node.boot);
         // Times since boot are kept by another clock than the boot time: a second of slack.
-        boot.is_none_or(|boot| event.at >= boot.plus_secs(-1))
+        let of_it = |boot: Stamp| event.at >= boot.plus_secs(-1);
+        // A boot after the run is not the one it was in; what was said within the run is of the right one.
+        let after_run = |boot: Stamp| {
+            self.moment(node, boot) > self.end() && self.is_within_run(self.moment(node, event.at))
+        };
+        boot.is_none_or(|boot| of_it(boot) || after_run(boot))
     }
 
     /// Whether the node was booted while the run was on it.
     pub(super) fn booted_within_run(&self, node: usize) -> Option<Stamp> {
-        let boot = self.moment(node, self.evidence.nodes.get(node)?.boot?);
-        (boot > self.evidence.run.start.plus_micros(TOGETHER) && boot <= self.end().plus_secs(3600))
-            .then_some(boot)
+        let what = self.evidence.nodes.get(node)?;
+        let boot = self.moment(node, what.boot?);
+        // Tasks that were seen to end before the boot had ended by then: the node was booted after them.
+        let let_go = what.tasks.iter().any(|(_, edge)| matches!(edge.what, TaskWhat::End(_)))
+            && what.tasks.iter().all(|(at, _)| self.moment(node, *at) <= boot);
+        // Of a boot after the end Slurm must say that it lost a node.
+        let latest = if self.ending == Ending::NodeFail { self.end().plus_secs(3600) } else { self.end() };
+        let within = boot > self.evidence.run.start.plus_micros(TOGETHER) && boot <= latest;
+        (within && !let_go).then_some(boot)
     }
 
     /// What the job printed and did not survive, in order of file and place.
@@ -126,6 +138,9 @@ impl<'a> Scene<'a> {
             let at = at.plus_micros(-self.zone);
             self.is_within_run(at).then_some(at)
         };
+        // The line's own stamp is by the clock of its node; whose clock its neighbours' are by is not known.
+        let ahead =
+            self.places.origin(seen).and_then(|node| self.offsets.get(node)).copied().unwrap_or_default();
         let (after, before) = (seen.time.after.and_then(sane), seen.time.before.and_then(sane));
         let between = match (after, before) {
             (Some(after), Some(before)) if before.micros_since(after) <= 10 * TOGETHER => Some(after),
@@ -145,7 +160,7 @@ impl<'a> Scene<'a> {
             let first = self.first_failure()?.at;
             Some(after.map_or(first, |after| after.max(first))).filter(|at| before.is_none_or(|b| *at <= b))
         };
-        let own = seen.time.own.and_then(sane);
+        let own = seen.time.own.map(|at| at.plus_micros(-ahead)).and_then(sane);
         own.or(between).or_else(by_death).or_else(by_first_death).or(before).or(after)
     }
 
@@ -199,10 +214,15 @@ impl<'a> Scene<'a> {
             Some(rank) => rank == death.task,
             None => self.places.origin(seen).is_none_or(|node| node == death.node),
         };
+        // A program that asks for a GPU which its node lost did nothing wrong.
+        let asked_in_vain = |seen: &OutputEvent| {
+            seen.code() == "cuda.invalid_device" && super::states::lacks_a_gpu(self, death.node)
+        };
         self.output().any(|seen| {
             seen.event.class == CauseClass::Application
                 && may_be_blamed(&seen.event)
                 && its_own(seen)
+                && !asked_in_vain(seen)
                 && self.written(seen).is_some_and(|at| {
                     let before = death.at.micros_since(at);
                     (-2 * TOGETHER..=RIGHT_BEFORE).contains(&before)

@@ -27,6 +27,13 @@ pub(super) fn of_node(scene: &Scene<'_>, node: usize) -> Vec<Event> {
     events
 }
 
+/// Whether NVML of the node has lost a GPU, or no longer lists one that the job was given.
+pub(super) fn lacks_a_gpu(scene: &Scene<'_>, node: usize) -> bool {
+    of_node(scene, node)
+        .iter()
+        .any(|event| matches!(event.code.as_str(), "nvml.gpu_lost" | "nvml.gpu_missing"))
+}
+
 /// The GPUs of one node never joined the NVLink fabric, while those of another node of the job did. Fabric Manager is
 /// what registers them; without it no CUDA program starts (error 802).
 fn fabric(scene: &Scene<'_>, node: usize, reading: &NvmlReading, observation: &Observation) -> Option<Event> {

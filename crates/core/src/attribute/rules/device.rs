@@ -127,7 +127,9 @@ fn is_near_the_end(scene: &Scene<'_>, blamed: &Blamed) -> bool {
     }
     // A service that fails while a run is there ends only runs that need it, and those end on its node first.
     let elsewhere = |death: Death| death.node != blamed.node;
-    if matches!(fault.resource, Resource::Service(_)) && scene.first_death().is_none_or(elsewhere) {
+    if matches!(fault.resource, Resource::Service(_))
+        && (scene.first_death().is_none_or(elsewhere) || !was_needed(scene, blamed))
+    {
         return false;
     }
     let Some(sign) = scene.first_sign() else { return true };
@@ -175,14 +177,34 @@ fn reach(scene: &Scene<'_>, sign: Stamp) -> i64 {
 fn was_there(scene: &Scene<'_>, blamed: &Blamed) -> bool {
     let undated = blamed.fault.at < scene.evidence.run.start || blamed.only_seen_after;
     let ended_first = scene.first_death().is_some_and(|death| death.node == blamed.node);
-    let needed = match &blamed.fault.resource {
-        Resource::Service(_) => scene.output().any(|seen| {
+    blamed.lasting && undated && ended_first && was_needed(scene, blamed) && !scene.first_to_end_said_why()
+}
+
+/// Whether the job complains of what the failed service is there for; other parts everybody needs. GPUs that cannot be
+/// used are the matter of services of the GPUs' fabric, all else of the others. Of what merely watches nobody has need.
+fn was_needed(scene: &Scene<'_>, blamed: &Blamed) -> bool {
+    const FABRIC: &[&str] = &["fabricmanager", "imex", "nvlsm"];
+    const WATCHERS: &[&str] = &[
+        "dcgm",
+        "hostengine",
+        "exporter",
+        "persistenced",
+        "nvsm",
+        "rasdaemon",
+        "mcelog",
+        "irqbalance",
+        "chrony",
+        "ntpd",
+    ];
+    let Resource::Service(name) = &blamed.fault.resource else { return true };
+    let is_one_of = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let of_gpus = |code: &str| ["cuda.", "nccl.", "nvml."].iter().any(|prefix| code.starts_with(prefix));
+    !is_one_of(WATCHERS)
+        && scene.output().any(|seen| {
             seen.event.class == CauseClass::System
+                && of_gpus(seen.code()) == is_one_of(FABRIC)
                 && scene.places.origin(seen).is_none_or(|node| node == blamed.node)
-        }),
-        _ => true,
-    };
-    blamed.lasting && undated && ended_first && needed && !scene.first_to_end_said_why()
+        })
 }
 
 /// The same code on many nodes at once.

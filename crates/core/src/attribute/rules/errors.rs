@@ -110,12 +110,18 @@ fn printed<'a>(scene: &Scene<'a>, faults: &Faults, discounted: &mut Vec<Discount
             trusted: false,
             class: seen.event.class,
             code: seen.event.code.as_str(),
-            node: scene.places.origin(seen).or(place),
+            node: spoken_of(scene, seen).or_else(|| scene.places.origin(seen)).or(place),
             rank: scene.places.rank(seen),
             evidence: scene.quote(seen),
         });
     }
     candidates
+}
+
+/// The node that srun names as the one on which it could not start the step: it is not the one that printed the line.
+fn spoken_of(scene: &Scene<'_>, seen: &OutputEvent) -> Option<usize> {
+    let node = seen.field("node").filter(|_| seen.code() == "slurm.launch_failed")?;
+    scene.places.host(node)
 }
 
 /// Where lines come from that do not say: the one node on which all tasks ended that ended first, by their own doing.

@@ -73,8 +73,11 @@ fn outages(scene: &Scene<'_>) -> Vec<Outage> {
 fn outages_of(scene: &Scene<'_>, node: usize) -> Vec<Outage> {
     let Some(what) = scene.evidence.nodes.get(node) else { return Vec::new() };
     let mut by_nic: BTreeMap<Resource, Outage> = BTreeMap::new();
+    let unreachable = is_alone_unreachable(scene, node);
     let of_the_run = |(at, event): &(Stamp, &Event)| {
-        scene.is_within_run(*at) && scene.is_of_this_boot(node, event) && carries_the_job(what, event)
+        scene.is_within_run(*at)
+            && scene.is_of_this_boot(node, event)
+            && (unreachable || carries_the_job(what, event))
     };
     for (at, event) in scene.events(node).filter(of_the_run) {
         if is_link_down(event) {
@@ -103,6 +106,17 @@ fn carries_the_job(what: &NodeEvidence, event: &Event) -> bool {
         Resource::Nic(name) => what.nics.is_empty() || listed(name) || event.text.starts_with("mlx5_core"),
         _ => true,
     }
+}
+
+/// Whether ranks on other nodes could not reach this node, and complain of no other one. Then the job went over whatever
+/// link went down there, listed or not.
+fn is_alone_unreachable(scene: &Scene<'_>, node: usize) -> bool {
+    const CALLS: &[&str] = &["nccl.socket", "nccl.connect", "nccl.ib_retry", "ucx.retry", "gloo."];
+    let calls = |seen: &&OutputEvent| {
+        CALLS.iter().any(|code| seen.code().starts_with(code)) && scene.places.origin(seen) != Some(node)
+    };
+    let mut peers = scene.output().filter(calls).filter_map(|seen| names(scene, seen)).peekable();
+    peers.peek().is_some() && peers.all(|peer| peer == node)
 }
 
 impl Outage {
@@ -244,9 +258,18 @@ fn at_once(outages: &[Outage]) -> Vec<&Outage> {
     group
 }
 
+/// Whether the same port of another node is down too, and only the lack of a log keeps anybody from knowing since when.
+fn may_be_together(scene: &Scene<'_>, first: &Outage, other: &Outage) -> bool {
+    let unread = scene.evidence.nodes.get(other.node).is_some_and(|node| !node.kernel_read);
+    unread && other.node != first.node && other.nic == first.nic && other.at.is_none() && other.still_down
+}
+
 fn group_lost_links(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let outages = harmful(scene);
-    let group = at_once(&outages);
+    let mut group = at_once(&outages);
+    if let Some(first) = group.first().copied() {
+        group.extend(outages.iter().filter(|other| may_be_together(scene, first, other)));
+    }
     if group.len() < 2 {
         return None;
     }
@@ -284,6 +307,9 @@ fn one_node_lost_link(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         return None;
     }
     let first = outages.first()?;
+    if outages.iter().any(|other| may_be_together(scene, first, other)) {
+        return None;
+    }
     let node = scene.name(first.node)?;
     let how = if first.still_down {
         "and is still down".to_owned()
@@ -334,7 +360,9 @@ pub(in crate::attribute) fn lasting(scene: &Scene<'_>) -> Vec<Fault> {
     let mut dated: Vec<Outage> = all.into_iter().filter(|outage| !outage.downs.is_empty()).collect();
     dated.iter_mut().for_each(|outage| outage.at = outage.downs.last().copied());
     dated.sort_by_key(|outage| (outage.at, outage.node));
-    if at_once(&dated).len() > 1 {
+    let undated: Vec<Outage> = outages(scene).into_iter().filter(|outage| outage.downs.is_empty()).collect();
+    let shared = |first: &Outage| undated.iter().any(|other| may_be_together(scene, first, other));
+    if at_once(&dated).len() > 1 || dated.iter().any(shared) {
         return Vec::new();
     }
     dated
@@ -383,7 +411,9 @@ fn bad_cable(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let involved =
         |seen: &&&OutputEvent| names(scene, seen) == Some(node) || scene.places.origin(seen) == Some(node);
     let first = *retries.iter().find(involved)?;
-    if !stands_out {
+    // Old counts on a port that has little to do with what failed are old counts.
+    let is_common = 3 * retries.iter().filter(|seen| involved(seen)).count() >= 2 * retries.len();
+    if !stands_out || !is_common {
         return None;
     }
     let name = scene.name(node)?;

@@ -65,7 +65,9 @@ fn of_silence(scene: &Scene<'_>) -> Claim {
     let silent = silent_nodes(scene);
     let told = named_by_srun(scene);
     let lost = match silent.as_slice() {
-        [one] => Some(*one),
+        [one] if told.is_none_or(|told| told == *one) => Some(*one),
+        // A node without records may merely not have been read: srun's word for another one leaves both in doubt.
+        [_] => told,
         _ => told.filter(|node| silent.is_empty() || silent.contains(node)),
     };
     let Some(node) = lost else {
@@ -76,11 +78,12 @@ fn of_silence(scene: &Scene<'_>) -> Claim {
         return claim;
     };
     let name = scene.name(node).map_or("", |name| name.as_str());
-    let alone = silent.len() == 1;
+    let alone = silent == [node];
+    let how = if alone { "alone fell silent" } else { "is the one that srun names" };
     let mut claim = Claim::new(
         CauseClass::Hardware,
         if alone { Confidence::Probable } else { Confidence::Suspected },
-        format!("Slurm lost a node of the job; {name} alone fell silent"),
+        format!("Slurm lost a node of the job; {name} {how}"),
     );
     claim.at = scene.first_sign();
     claim.evidence =
@@ -106,7 +109,13 @@ fn silent_nodes(scene: &Scene<'_>) -> Vec<usize> {
         .filter(|(_, node)| !node.told_only && !ended(node))
         .map(|(index, _)| index)
         .collect();
-    if silent.len() == nodes.len() { Vec::new() } else { silent }
+    if silent.len() == nodes.len() {
+        return Vec::new();
+    }
+    // Tasks that were seen to start and never to end say more than the lack of any record.
+    let (started, absent): (Vec<usize>, Vec<usize>) =
+        silent.into_iter().partition(|node| nodes.get(*node).is_some_and(|node| !node.tasks.is_empty()));
+    if started.is_empty() { absent } else { started }
 }
 
 /// srun names the node it lost; a job could print that as well, so it only breaks a tie.
@@ -160,7 +169,8 @@ fn stuck_processes(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let sign = scene.first_sign()?;
     let would_not_die = scene.output().any(|seen| seen.code() == "slurm.kill_failed");
     let before_end = since <= scene.first_death().map_or(sign, |death| death.at).plus_micros(TOGETHER);
-    if !before_end && !would_not_die {
+    // A program that said itself what it did wrong was not kept from it by a process that hung elsewhere.
+    if !would_not_die && (!before_end || scene.first_to_end_said_why()) {
         return None;
     }
     let nodes: BTreeSet<usize> = hung.iter().map(|(_, node, _)| *node).collect();

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::attribute::claim::{Claim, Rule, Tier};
 use crate::attribute::ending::{Ending, Outside};
 use crate::attribute::faults::Faults;
-use crate::attribute::scene::{Scene, TOGETHER, is_timeout};
+use crate::attribute::scene::{Scene, TOGETHER, is_gpu, is_timeout};
 use crate::attribute::{Evidence, Fault, OutputEvent};
 use crate::reading::GpuReading;
-use crate::{Advice, CauseClass, Code, Confidence, Provenance, Resource};
+use crate::{Advice, CauseClass, Code, Confidence, Event, Provenance, Resource, Stamp};
 
 /// The run stalled or ran out of time, and the GPUs of one node alone were held back by heat or power.
 pub(super) const STRAGGLER: Rule = Rule { name: "straggler", tier: Tier::Slow, judge: straggler };
@@ -228,10 +228,44 @@ fn laggard(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         Confidence::Suspected,
         format!("{} ranks waited for rank {missing}{on}: {how}", waiting.len()),
     );
-    claim.why.push("nothing says why it did not come: its program, its data or its node".to_owned());
     claim.at = scene.first_sign();
     claim.evidence = vec![scene.quote(first)];
+    match scene.places.node_of_rank(missing).and_then(|node| Some((node, held_up(scene, node, missing)?))) {
+        Some((node, (at, event))) => {
+            claim.why.push(format!("{} of that node hung at that time, says its driver", event.resource));
+            claim.class = CauseClass::Hardware;
+            claim.trusted = true;
+            claim.statistical = true;
+            claim.culprits = vec![(node, Some(event.resource.clone()).filter(is_gpu))];
+            claim.evidence.push(scene.cite(at, event));
+        }
+        None => {
+            claim.why.push("nothing says why it did not come: its program, its data or its node".to_owned());
+        }
+    }
     Some(claim)
+}
+
+/// What the driver says of a GPU that makes no progress while all others wait for a rank of that node. By itself it may be
+/// a program that never ends.
+fn held_up<'a>(scene: &Scene<'a>, node: usize, rank: u32) -> Option<(Stamp, &'a Event)> {
+    const HUNG: &[&str] = &["xid.8", "nvidia.locked"];
+    const AROUND: i64 = 180_000_000;
+    let sign = scene.first_sign()?;
+    let of_the_rank = |event: &Event| {
+        let pid = event.fields.get("pid").and_then(|pid| pid.parse().ok());
+        pid.is_none_or(|pid| scene.places.task_of_pid(node, pid).is_none_or(|task| task == rank))
+    };
+    let hung: Vec<(Stamp, &Event)> = scene
+        .events(node)
+        .filter(|(at, event)| {
+            HUNG.contains(&event.code.as_str())
+                && at.micros_since(sign).saturating_abs() <= AROUND
+                && scene.is_of_this_boot(node, event)
+                && of_the_rank(event)
+        })
+        .collect();
+    hung.iter().find(|(_, event)| is_gpu(&event.resource)).or(hung.first()).copied()
 }
 
 /// The one rank that is behind all others, and how that shows.
