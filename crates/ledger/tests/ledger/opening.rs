@@ -105,6 +105,21 @@ fn the_file_of_another_program_is_left_as_it_is_to_the_byte() {
 }
 
 #[test]
+fn a_view_without_end_in_a_tables_place_is_an_error_and_holds_nobody() {
+    let place = Place::new();
+    drop(open(&place.path()));
+    Connection::open(place.path())
+        .unwrap()
+        .execute_batch(
+            "PRAGMA legacy_alter_table = ON; ALTER TABLE events RENAME TO e; CREATE VIEW events AS
+             WITH RECURSIVE r (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x AS id, x AS at FROM r",
+        )
+        .unwrap();
+    let ledger = Ledger::open(&place.path(), &OpenOptions::reader(WAIT, T0));
+    assert!(ledger.and_then(|ledger| ledger.events(&Filter::default())).is_err());
+}
+
+#[test]
 fn links_folders_and_pipes_are_no_ledger() {
     let place = Place::new();
     let real = place.folder.path().join("real.db");
