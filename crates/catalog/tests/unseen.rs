@@ -215,6 +215,31 @@ const LINES: &[(&str, &str)] = &[
         "[ 12.3] nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error",
         "sxid.12028",
     ),
+    // More wordings.
+    ("[ 12.3] watchdog: CPU7: Watchdog detected hard LOCKUP on cpu 7", "kernel.hard_lockup"),
+    (
+        "[ 12.3] mlx5_core 0000:d8:00.0: wait_func:1151:(pid 812): 2RST_QP(0x50a) timeout. Will cause a leak of a command resource",
+        "nic.command_timeout",
+    ),
+    ("[ 12.3] ib2: transmit timeout: latency 4100 msecs", "nic.tx_timeout"),
+    (
+        "[ 12.3] mce: CPUs not responding to MCE broadcast (may include false positives): 8,9",
+        "mce.uncorrected",
+    ),
+    ("[ 12.3] nvidia 0000:5d:00.0: AER:   Error of this Agent is reported first", "pcie.aer_detail"),
+    ("[ 12.3] ceph: mds2 caps stale", "netfs.not_responding"),
+    (
+        "[ 12.3] nvidia-nvswitch: Version mismatch, kernel version 550.54.15 user version 550.90.07",
+        "nvidia.version_mismatch",
+    ),
+    (
+        "Mar  3 04:05:06 g07 mmfs: [E] Lost membership in cluster store.example. Unmounting file systems.",
+        "gpfs.error",
+    ),
+    (
+        "Mar  3 04:05:06 g07 systemd[1]: nvidia-fabricmanager.service: Main process exited, code=exited, status=1/FAILURE",
+        "service.failed",
+    ),
     // Ordinary.
     ("[ 12.3] EXT4-fs (nvme0n1p2): re-mounted 1b2 r/w. Quota mode: none.", ""),
     ("[ 12.3] e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex, Flow Control: Rx/Tx", ""),

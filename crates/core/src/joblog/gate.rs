@@ -19,8 +19,8 @@ const LITERALS: [&[&str]; 3] = [
         "emory access", "Exit: ", "finite", "found NaN", "initialized", "is neither", "nterrupt",
         "object file", "onnection", "PMIX_ERR", "received by PID", "retrying", "socket ", "STEPD",
         "Task launch", "Traceback", "Unable to ", "UNCORREC", "unable to ", "checked in", "memory seg",
-        "xceeded", "death sig", "Killing sub", "based barr", "monitoredBar", "atchdog got", "llConnect p",
-        "not receive", "Signal: ", "core dump",
+        "xceeded", "death sig", "Killing sub", "based barr", "monitoredBar", "atchdog got", "llConnect",
+        "not receive", "Signal: ", "core dump", "NCCL WARN", "port 22: ",
     ],
     &[
         "(NVLS)", ") INCOM", ") MISM", "; OOB ", "_NOT_SUPP", "a dump", "ailed", "bad_alloc", "be stuck",
