@@ -66,6 +66,13 @@ fn count(input: &CheckInput<'_>, findings: &mut Findings) {
             let place = whereabouts(input, *address);
             findings.certain(Resource::Gpu(*address), format!("{head}: {address} {place}"));
         }
+    } else if let Some(learned) = input.baseline.filter(|known| named.is_empty() && !known.gpus.is_empty()) {
+        // All that the node was admitted with are there: then the promise may be what is wrong, on all nodes at once.
+        let told = format!(
+            "{missing} missing that were never seen here, and the baseline's {} are all there",
+            learned.gpus.len()
+        );
+        findings.suspect(Resource::Host, format!("{head}: {told}"));
     } else if named.is_empty() {
         findings.certain(Resource::Host, format!("{head}: {missing} missing that were never seen here"));
     } else {

@@ -6,7 +6,7 @@ use crate::facts::Sheet;
 use crate::facts::driver::GpuOwner;
 use crate::facts::pci::PciDevice;
 use crate::reading::GpuProcess;
-use crate::{BootId, ExitStatus, JobAsk, JobSpan, NodeName, RunId, Stamp};
+use crate::{BootId, Confidence, ExitStatus, JobAsk, JobSpan, NodeName, RunId, Stamp};
 
 fn ours() -> impl Iterator<Item = &'static Check> {
     ALL.iter().filter(|check| ["gpu_", "pcie_", "nic_"].iter().any(|family| check.name.starts_with(family)))
@@ -96,6 +96,22 @@ fn a_gpu_missing_from_nvml_is_told_from_one_missing_on_the_bus() {
     // Where nobody remembers it, its place cannot be named.
     scene.last = None;
     assert_eq!(scene.bad(&COUNT), ["host | 7 of 8 GPUs (gres.conf): 1 missing that were never seen here"]);
+    assert_eq!(scene.look(&COUNT).bad[0].confidence, Confidence::Confirmed);
+}
+
+#[test]
+fn a_promise_of_more_gpus_than_the_node_was_admitted_with_is_only_suspected() {
+    let mut scene = Scene::healthy();
+    scene.expect.gpus = 16;
+    let found = scene.look(&COUNT).bad;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (found[0].confidence, found[0].text.as_str()),
+        (
+            Confidence::Suspected,
+            "8 of 16 GPUs ([expect]): 8 missing that were never seen here, and the baseline's 8 are all there"
+        )
+    );
 }
 
 #[test]
