@@ -79,6 +79,47 @@ fn a_process_cannot_pass_for_the_kernel_by_its_name() {
     }
 }
 
+/// The sample lines of the kernel's families, in whatever file they are.
+fn samples() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let texts = files
+        .filter(|path| !path.file_name().unwrap().to_string_lossy().starts_with("job-"))
+        .map(|path| std::fs::read_to_string(path).unwrap());
+    let line = |line: &str| {
+        let line = line.strip_prefix("line = ")?;
+        Some(line.trim_matches(['"', '\'']).replace("\\\"", "\""))
+    };
+    texts.flat_map(|text| text.lines().filter_map(line).collect::<Vec<_>>()).collect()
+}
+
+/// Each of these any user can have the kernel say, with a name or a path of their own in it.
+#[test]
+fn no_user_can_have_the_kernel_say_that_a_node_is_broken() {
+    let catalog = embedded();
+    let samples = samples();
+    assert!(samples.len() > 300, "{}", samples.len());
+    for sample in &samples {
+        let comm: String = sample.chars().take(15).collect();
+        for line in [
+            format!("{comm}[1234]: segfault at 0 ip 0000 sp 0000 error 4 in x[55d0+1000]"),
+            format!("x[1234]: segfault at 0 ip 0000 sp 0000 error 4 in {sample}[55d0+1000]"),
+            format!("traps: {comm}[1234] general protection fault ip:55 sp:7f error:0 in {sample}[55+1000]"),
+            format!("{comm} (1234) uses deprecated remap_file_pages() syscall. See Documentation/mm."),
+            format!("{comm} (1234): attempted to duplicate a private mapping with mremap."),
+            format!("{comm}[1234] vsyscall attempted with vsyscall=none ip:55 cs:33 sp:7f ax:0"),
+            format!("process '/home/u/{sample}' started with executable stack"),
+            format!("warning: `{comm}' uses 32-bit capabilities (legacy support in use)"),
+            format!("overlayfs: failed to resolve '/home/u/{sample}': -2"),
+            format!("x86/split lock detection: #AC: {comm}/1234 took a split_lock trap at address: 0x40"),
+        ] {
+            let meaning = catalog.read(Origin::Kernel, line.as_bytes());
+            let told = meaning.map_or(Advice::None, |meaning| meaning.action);
+            assert!(told <= Advice::Watch, "{line}: {told}");
+        }
+    }
+}
+
 #[test]
 fn a_process_name_in_the_line_does_not_decide_what_the_line_means() {
     let catalog = embedded();

@@ -4,6 +4,7 @@
 //! 2. The prefilter looks for the families' literals over a whole buffer; what holds none is never looked at again.
 //! 3. [`Catalog::read`](crate::catalog::Catalog::read) tries the families of the literals found, in order.
 mod event;
+mod forged;
 mod lines;
 mod prefilter;
 pub mod prefix;

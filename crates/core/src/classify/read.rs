@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use memchr::memmem;
 use regex::bytes::{Captures, Regex};
 
-use super::capped;
+use super::{capped, forged};
 use crate::catalog::{Catalog, Change, Decoder, Entry, Family, Origin, Text, nvlink5};
 use crate::{Advice, CauseClass, ClearedBy, Code, Confidence, PciAddress, Resource, Role};
 
@@ -38,6 +38,9 @@ impl Catalog {
     /// [`LINE_CAP`](super::LINE_CAP) bytes.
     pub fn read(&self, origin: Origin, line: &[u8]) -> Option<Meaning> {
         let line = capped(line);
+        if origin == Origin::Kernel && forged::is_worded_by_a_process(line) {
+            return None;
+        }
         let tried = self.prefilter(origin).families_in(self.families(), line);
         tried
             .into_iter()
