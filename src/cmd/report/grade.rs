@@ -197,11 +197,11 @@ fn of_job(claim: &Claim<'_>, books: &[Book], settings: Settings) -> (Grade, Stri
     if claim.cases.is_empty() {
         return (
             Grade::Open,
-            "there was no next run yet, and its node's ledger is not among these".to_owned(),
+            "no next run is in these ledgers, and its node's ledger is not among these".to_owned(),
         );
     }
     let (grade, why) = of_node(claim, settings);
-    (grade, format!("there was no next run; of its node: {why}"))
+    (grade, format!("no next run is in these ledgers; of its node: {why}"))
 }
 
 fn next_run(claim: &Claim<'_>, books: &[Book]) -> Option<(Grade, String)> {
