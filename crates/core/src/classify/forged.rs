@@ -23,6 +23,7 @@ pub(super) fn is_worded_by_a_process(line: &[u8]) -> bool {
     let executable_stack =
         line.starts_with(b"process '") && memmem::find(line, b"' started with executable stack").is_some();
     executable_stack
+        || (0..=LONGEST).any(|at| line.get(at..).is_some_and(|rest| rest.starts_with(b": vmalloc error: ")))
         || follows(line, b" (", b')', BEHIND_NUMBER)
         || follows(line, b"[", b']', BEHIND_BRACKETS)
 }
@@ -49,6 +50,7 @@ mod tests {
             "kernel BUG at m (4711) uses deprecated remap_file_pages() syscall. See Documentation/mm/remap_file_pages.rst.",
             "a (1) (4711): attempted to duplicate a private mapping with mremap.  This is not supported.",
             "NMI: IOCK error (9): Using mlock ulimits for SHM_HUGETLB is obsolete",
+            "NMI: IOCK error: vmalloc error: size 4096, page order 0, failed to allocate pages",
             "kernel BUG at m[4711] vsyscall attempted with vsyscall=none ip:1",
             "process '/u/x: Critical temperature reached' started with executable stack",
         ] {
