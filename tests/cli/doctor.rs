@@ -198,7 +198,7 @@ fn a_repair_that_cannot_be_run_or_that_others_can_change_is_told() {
     let verify = |program: &str| {
         node.write(
             "policy.toml",
-            &format!("version = 1\n[[repair.verify]]\nname = \"diag\"\ncommand = [\"{program}\", \"-r\"]\n"),
+            format!("version = 1\n[[repair.verify]]\nname = \"diag\"\ncommand = [\"{program}\", \"-r\"]\n"),
         );
         findings(&node, &["--only", "policy"])
     };

@@ -56,7 +56,7 @@ fn a_closed_case_whose_drain_somebody_else_lifted_is_let_go_for_good() {
         intents: &intents,
         ..Batch::new(T0, &node, &boot, "test")
     };
-    ledger.record(&batch).unwrap();
+    let _ = ledger.record(&batch).unwrap();
     let (key, me) = (intents[0].action.key(), process(1));
     let request =
         ClaimRequest { key: &key, now: T0, me: &me, lease_until: T0.plus_secs(10), alive: &|_| true };
@@ -66,7 +66,7 @@ fn a_closed_case_whose_drain_somebody_else_lifted_is_let_go_for_good() {
 
     let mut write = |case: &Case| {
         let batch = Batch { cases: std::slice::from_ref(case), ..Batch::new(T0, &node, &boot, "test") };
-        ledger.record(&batch).unwrap();
+        let _ = ledger.record(&batch).unwrap();
         ledger.out().unwrap().len()
     };
     let closed = Case {
