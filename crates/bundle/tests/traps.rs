@@ -291,3 +291,36 @@ fn a_gpu_that_hung_under_the_one_rank_all_waited_for_is_suspect() {
     );
     assert!(report.drain.is_empty(), "a program that never ends looks the same");
 }
+
+#[test]
+fn ranks_that_saw_their_own_port_go_down_make_their_unread_node_suspect() {
+    let mut folder = Folder::new(3);
+    let own = |rank: u32| {
+        format!(
+            "c2:{}:71 [{}] transport/net_ib.cc:117 NCCL WARN NET/IB : mlx5_2:1 Got async event : port error\n",
+            7000 + rank,
+            rank % 4
+        )
+    };
+    folder
+        .output(&((4..8).map(own).collect::<String>() + &retry(0, 2) + &retry(8, 2)))
+        .exits(0, 540.0, 1)
+        .all_signalled(548.0, 15);
+    let report = folder.diagnose();
+    assert_nobody(&report);
+    let path = folder.path().join("nodes/c2");
+    std::fs::remove_file(path.join("kernel.log")).unwrap();
+    std::fs::remove_file(path.join("nics.json")).unwrap();
+    let report = triage_bundle::diagnose(folder.path(), support::catalog()).unwrap();
+    assert_eq!((report.class.as_str(), report.confidence.as_str()), ("hardware", "suspected"), "{report:#?}");
+    assert_eq!(blamed(&report), ["c2 -"]);
+    assert!(report.drain.is_empty());
+}
+
+#[test]
+fn a_filesystem_that_failed_minutes_before_explains_no_exception() {
+    let broken = log(300.0, "SQUASHFS error: Failed to read block 0x1234: -5");
+    let report = program_at_fault(3).kernel(1, &broken).diagnose();
+    assert_eq!(report.class, "application", "{report:#?}");
+    assert_nobody(&report);
+}

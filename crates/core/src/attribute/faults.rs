@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::scene::{Scene, TOGETHER, is_gpu};
-use super::{Discounted, Evidence, Fault, OutputEvent, states};
+use super::{Discounted, Evidence, Fault, states};
 use crate::reading::NvmlState;
 use crate::{
     Advice, CauseClass, Confidence, Event, ExitStatus, Resource, Role, SourceKind, Stamp, TaskWhat, sweep,
@@ -169,9 +169,6 @@ fn thrown_off(
     if !THROWN_OFF_BY_KILL.contains(&event.code.as_str()) || asks_for_recovery(scene, node, event, readings) {
         return None;
     }
-    if let Some(why) = killed_by_launcher(scene, node, at) {
-        return Some(why);
-    }
     let tasks = &scene.evidence.nodes.get(node)?.tasks;
     let killed = tasks
         .iter()
@@ -181,30 +178,6 @@ fn thrown_off(
         .max()?;
     let seconds = at.micros_since(killed).max(0) / 1_000_000;
     Some(format!("came {seconds} s after a task was killed by SIGKILL: likely its aftermath"))
-}
-
-/// Ranks of a launcher are on no record of ours. When one of them fails, it ends the others itself, by SIGKILL half a
-/// minute later where they would not go.
-///
-/// torchrun tells times in whole seconds: what is not clearly later may be what made the rank fail.
-fn killed_by_launcher(scene: &Scene<'_>, node: usize, at: Stamp) -> Option<String> {
-    const WHOLE_SECONDS: i64 = 2_000_000;
-    if !scene.places.are_launchers() {
-        return None;
-    }
-    let said = scene.said_first.filter(|death| death.node == node).map(|death| death.at);
-    let own_error = |seen: &&OutputEvent| {
-        seen.event.class == CauseClass::Application
-            && super::scene::may_be_blamed(&seen.event)
-            && scene.places.origin(seen) == Some(node)
-    };
-    let errors = scene.output().filter(own_error).filter_map(|seen| scene.written(seen));
-    let failed = errors.chain(said).min()?;
-    let after = at.micros_since(failed);
-    (WHOLE_SECONDS..=2 * AFTERMATH).contains(&after).then(|| {
-        let seconds = after / 1_000_000;
-        format!("came {seconds} s after a rank of its node had failed: likely thrown off when torchrun ended the others")
-    })
 }
 
 /// Whether the driver asks for a recovery of that GPU, in the log or through NVML.

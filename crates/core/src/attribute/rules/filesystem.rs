@@ -13,6 +13,9 @@ pub(super) const FILESYSTEM: Rule = Rule { name: "filesystem", tier: Tier::Speci
 /// How long before the first sign of trouble the filesystem may have failed, microseconds: clients retry for minutes.
 const BEFORE_SIGN: i64 = 15 * 60 * 1_000_000;
 
+/// How long before a task ended that said itself what its program did wrong, microseconds.
+const BEFORE_CLEAR_ERROR: i64 = 60_000_000;
+
 /// NFS says "not responding" only after three minutes of trying.
 const LATE_WORD: i64 = 240_000_000;
 
@@ -27,10 +30,11 @@ fn judge(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let sign = scene.first_sign()?;
     let death = scene.first_death().map_or(sign, |death| death.at);
     let latest = death.plus_micros(TOGETHER).min(sign.plus_micros(LATE_WORD));
+    let reach = if scene.first_to_end_said_why() { BEFORE_CLEAR_ERROR } else { BEFORE_SIGN };
     let all = scene.all_events();
     let trouble: Vec<&(Stamp, usize, &Event)> = all
         .iter()
-        .filter(|(at, _, event)| is_trouble(event) && *at <= latest && *at >= sign.plus_micros(-BEFORE_SIGN))
+        .filter(|(at, _, event)| is_trouble(event) && *at <= latest && *at >= sign.plus_micros(-reach))
         .filter(|(at, node, event)| !was_well_again(&all, *at, *node, event, sign))
         .collect();
     let (at, _, first) = trouble.first()?;

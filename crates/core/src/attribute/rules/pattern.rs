@@ -175,10 +175,8 @@ fn network_errors(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
             )
         })
         .collect();
-    let first = *lines.first()?;
-    if follows_a_death(scene, first) {
-        return None;
-    }
+    // A line without a stamp is dated by the end of its rank, which may be late: one that is early enough will do.
+    let first = *lines.iter().find(|seen| !follows_a_death(scene, seen))?;
     let printers: BTreeSet<usize> = lines.iter().filter_map(|seen| scene.places.origin(seen)).collect();
     let peers: BTreeSet<usize> =
         lines.iter().filter_map(|seen| scene.places.host(seen.field("peer")?)).collect();
@@ -202,7 +200,29 @@ fn network_errors(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     {
         claim.why.push(format!("all of them name {name}; by the job's word alone nobody is blamed"));
     }
+    if let Some(node) = says_its_port_went_down(scene, &lines)
+        && let Some(name) = scene.name(node)
+        && peers.iter().all(|peer| *peer == node)
+    {
+        claim.why = vec![format!(
+            "ranks of {name} alone saw their port go down; nothing else of that node could be read"
+        )];
+        claim.class = CauseClass::Hardware;
+        claim.confidence = Confidence::Suspected;
+        claim.culprits = vec![(node, None)];
+    }
     Some(claim)
+}
+
+/// The one node whose own ranks report that their port went down, where no trusted source of it could tell.
+fn says_its_port_went_down(scene: &Scene<'_>, lines: &[&OutputEvent]) -> Option<usize> {
+    let own =
+        lines.iter().filter(|seen| matches!(seen.code(), "nccl.ib_port_error" | "nccl.ib_device_fatal"));
+    let nodes: BTreeSet<usize> = own.filter_map(|seen| scene.places.origin(seen)).collect();
+    let unread = |node: &&usize| {
+        scene.evidence.nodes.get(**node).is_some_and(|what| !what.kernel_read && what.nics.is_empty())
+    };
+    nodes.first().filter(|_| nodes.len() == 1).filter(unread).copied()
 }
 
 /// A rank that is gone does not answer: retries to it run out although the network is well.
