@@ -96,7 +96,12 @@ fn break_and_drain(cluster: &Cluster) {
 }
 
 fn repair(cluster: &Cluster, section: &str) {
-    cluster.policy(|text| format!("{text}\n[repair]\n{section}"));
+    // The shipped file has the section already; its keys make way for those of the test.
+    cluster.policy(|text| {
+        let (before, after) = text.split_once("\n[repair]\n").expect("the shipped policy has [repair]");
+        let rules = after.find("\n[[rule]]").expect("rules follow it");
+        format!("{before}\n[repair]\n{section}\n{}", &after[rules..])
+    });
 }
 
 fn resets_by(program: &str) -> String {
