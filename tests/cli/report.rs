@@ -123,6 +123,32 @@ fn a_persons_word_and_a_proof_of_repair_are_answers() {
 }
 
 #[test]
+fn a_state_that_turned_good_by_itself_proves_no_drain() {
+    let resolved = |clears: ClearedBy, why: &str| {
+        let why = why.to_owned();
+        report(move |ledger| {
+            wanted(
+                ledger,
+                |case| {
+                    case.state = CaseState::Resolved;
+                    case.closed_at = Some(at().plus_secs(HOUR));
+                    case.clears = clears;
+                    case.why.clone_from(&why);
+                },
+                held_by_mode(),
+            );
+        })
+    };
+    graded(&resolved(ClearedBy::CheckPasses, "gpu_count is good again"), "open", "nothing has happened");
+    graded(
+        &resolved(ClearedBy::CheckPasses, "acknowledged by ada: board changed"),
+        "right",
+        "acknowledged by ada",
+    );
+    graded(&resolved(ClearedBy::Reboot, "booted again"), "right", "booted again");
+}
+
+#[test]
 fn a_part_that_worked_on_for_days_was_drained_wrongly_and_the_work_is_what_that_would_have_cost() {
     let good = || vec![ran(1, 1, 2, &[3], 0), ran(2, 4, 2, &[3], 0), ran(3, 30, 5, &[3], 0)];
     let on_gpu_3 = |ledger: &mut Ledger| {

@@ -1,6 +1,6 @@
 //! Right, wrong, or not known yet: what then happened, as far as the ledgers know. docs/operators.md defines each.
 use serde::Serialize;
-use triage_core::{CaseState, CauseClass, ExitStatus, Intent, JobSpan, RunId, Stamp};
+use triage_core::{Case, CaseState, CauseClass, ClearedBy, ExitStatus, Intent, JobSpan, RunId, Stamp};
 
 use super::claim::Claim;
 use crate::books::Book;
@@ -106,8 +106,12 @@ fn taken_out(claim: &Claim<'_>) -> Option<String> {
     Some(format!("{who} within {after:.1} h: \"{}\"", seen.reason))
 }
 
+/// A state that a check finds good again was set right, or was never wrong: a threshold or a promise may have been. Only
+/// what somebody acknowledges as repaired speaks for the claim then.
 fn repaired(claim: &Claim<'_>) -> Option<String> {
-    let case = claim.cases.iter().find(|case| case.state == CaseState::Resolved)?;
+    let told =
+        |case: &&&Case| case.clears != ClearedBy::CheckPasses || case.why.starts_with("acknowledged by");
+    let case = claim.cases.iter().filter(|case| case.state == CaseState::Resolved).find(told)?;
     Some(format!("repaired: {}", case.why))
 }
 
