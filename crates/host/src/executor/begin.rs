@@ -95,8 +95,24 @@ fn next(run: &RunId, job: &JobRecord) -> Step {
     match (job.state.as_str(), job.reason.as_str()) {
         ("PENDING", "BeginTime") => Step::Clear,
         // Slurm has not looked at it yet; a moment later it says why it waits.
-        ("PENDING", "None") => Step::Wait,
+        ("PENDING", reason) if is_of_the_last_run(reason) => Step::Wait,
         ("PENDING", reason) => Step::Over(format!("waits for another reason: {reason}")),
         (state, _) => Step::Over(format!("is {state} already")),
     }
+}
+
+/// Whether the reason tells how the job's last run ended, or nothing. A job that was requeued after its last epilog has it
+/// until the scheduler comes by (seen on 22.05: NonZeroExitCode), and its begin time is still to be cleared then.
+fn is_of_the_last_run(reason: &str) -> bool {
+    let ends = [
+        "None",
+        "NonZeroExitCode",
+        "NodeDown",
+        "JobLaunchFailure",
+        "SystemFailure",
+        "OutOfMemory",
+        "TimeLimit",
+        "InactiveLimit",
+    ];
+    ends.contains(&reason) || reason.starts_with("RaisedSignal")
 }

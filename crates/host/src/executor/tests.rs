@@ -343,6 +343,24 @@ fn a_job_does_not_come_back_in_the_second_in_which_its_credentials_were_revoked(
     assert!(waited < Duration::from_secs(3), "{waited:?}");
 }
 
+/// A job that is requeued after its last epilog keeps the reason of its last run until the scheduler comes by.
+#[test]
+fn the_reason_of_the_last_run_is_no_other_reason_to_wait() {
+    for reason in ["NonZeroExitCode", "None", "NodeDown", "RaisedSignal:9(Killed)", "OutOfMemory"] {
+        let slurm = Slurm { restarts: 1, job: "PENDING".into(), ..Slurm::healthy() };
+        let looks = Rc::new(RefCell::new((0_u32, slurm)));
+        let inner = Rc::clone(&looks);
+        let runner = Scripted::new(move |command| {
+            let (count, slurm) = &mut *inner.borrow_mut();
+            *count += 1;
+            slurm.why = if *count < 4 { reason.into() } else { "BeginTime".into() };
+            slurm.answer(command)
+        });
+        assert!(once(&runner, &begin()).done, "{reason}");
+        assert_eq!(looks.borrow().1.changes, ["update JobId=42_1 StartTime=now"], "{reason}");
+    }
+}
+
 #[test]
 fn a_job_that_waits_for_something_else_or_runs_is_not_hurried() {
     let pending = Slurm { restarts: 1, job: "PENDING".into(), ..Slurm::healthy() };
