@@ -3,10 +3,10 @@ use serde::Serialize;
 use triage_core::{Case, NodeName, Stamp};
 use triage_ledger::Filter;
 
-use super::lists::CUT;
+use super::lists;
 use crate::args::{Common, ListArgs};
 use crate::exit::{self, CmdResult};
-use crate::render::{self, Page, Table};
+use crate::render::{self, Table};
 use crate::site::Site;
 use crate::view::{self, HoldView};
 
@@ -43,16 +43,9 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
         render::json(&document)?;
         return Ok(exit::OK);
     }
-    let mut page = Page::default();
-    if latest.rows.is_empty() {
-        let kind = if args.all { "case" } else { "open case" };
-        page.line(0, format_args!("{}: no such {kind}", site.node));
-    } else {
-        page.table(0, &table(&latest.rows, site.now));
-    }
-    if latest.more {
-        page.line(0, CUT);
-    }
+    let table = (!latest.rows.is_empty()).then(|| table(&latest.rows, site.now));
+    let kind = if args.all { "case" } else { "open case" };
+    let mut page = lists::page(&site.node, kind, table.as_ref(), latest.more);
     if !holds.is_empty() {
         page.heading("On hold");
         page.table(0, &hold_table(&holds));

@@ -2,10 +2,10 @@
 use serde::Serialize;
 use triage_core::{Event, NodeName, Stamp};
 
-use super::lists::CUT;
+use super::lists;
 use crate::args::{Common, ListArgs};
 use crate::exit::{self, CmdResult};
-use crate::render::{self, Page, Table};
+use crate::render::{self, Table};
 use crate::site::Site;
 use crate::view;
 
@@ -35,15 +35,8 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
         render::json(&document)?;
         return Ok(exit::OK);
     }
-    let mut page = Page::default();
-    if latest.rows.is_empty() {
-        page.line(0, format_args!("{}: no such event", site.node));
-    } else {
-        page.table(0, &table(&latest.rows));
-    }
-    if latest.more {
-        page.line(0, CUT);
-    }
+    let table = (!latest.rows.is_empty()).then(|| table(&latest.rows));
+    let page = lists::page(&site.node, "event", table.as_ref(), latest.more);
     render::print(page.text())?;
     Ok(exit::OK)
 }

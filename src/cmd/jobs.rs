@@ -5,10 +5,10 @@ use serde::Serialize;
 use triage_core::{JobSpan, NodeName, RunId, Stamp, Verdict};
 use triage_ledger::{Filter, Ledger};
 
-use super::lists::{CUT, Latest};
+use super::lists::{self, Latest};
 use crate::args::{Common, ListArgs};
 use crate::exit::{self, CmdResult};
-use crate::render::{self, Page, Table};
+use crate::render::{self, Table};
 use crate::site::Site;
 use crate::view::{self, JobView};
 
@@ -30,15 +30,8 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
         render::json(&document)?;
         return Ok(exit::OK);
     }
-    let mut page = Page::default();
-    if jobs.is_empty() {
-        page.line(0, format_args!("{}: no such job", site.node));
-    } else {
-        page.table(0, &table(&jobs));
-    }
-    if latest.more {
-        page.line(0, CUT);
-    }
+    let table = (!jobs.is_empty()).then(|| table(&jobs));
+    let page = lists::page(&site.node, "job", table.as_ref(), latest.more);
     render::print(page.text())?;
     Ok(exit::OK)
 }

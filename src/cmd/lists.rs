@@ -1,7 +1,9 @@
-//! What the three lists share.
+//! What the lists share.
+use triage_core::NodeName;
 use triage_ledger::Filter;
 
 use crate::args::ListArgs;
+use crate::render::{Page, Table};
 use crate::site::Site;
 
 /// The records asked for, oldest first.
@@ -35,4 +37,17 @@ impl ListArgs {
 }
 
 /// What to say under a list that was cut.
-pub(crate) const CUT: &str = "there are older ones: --limit N or --all shows them";
+const CUT: &str = "there are older ones: --limit N or --all shows them";
+
+/// The page of a list: its table, or that there is none such on the node, and whether it was cut.
+pub(crate) fn page(node: &NodeName, kind: &str, table: Option<&Table>, more: bool) -> Page {
+    let mut page = Page::default();
+    match table {
+        Some(table) => page.table(0, table),
+        None => page.line(0, format_args!("{node}: no such {kind}")),
+    }
+    if more {
+        page.line(0, CUT);
+    }
+    page
+}

@@ -3,10 +3,10 @@ use serde::Serialize;
 use triage_core::{NodeName, Stamp};
 use triage_ledger::Found;
 
-use super::lists::CUT;
+use super::lists;
 use crate::args::{Common, TrailArgs};
 use crate::exit::{self, CmdResult};
-use crate::render::{self, Page, Table};
+use crate::render::{self, Table};
 use crate::site::Site;
 use crate::view::{self, TrailView};
 
@@ -49,15 +49,8 @@ pub(crate) fn run(common: &Common, args: &TrailArgs) -> CmdResult {
         render::json(&document)?;
         return Ok(exit::OK);
     }
-    let mut page = Page::default();
-    if trail.is_empty() {
-        page.line(0, format_args!("{}: no such row on the trail", site.node));
-    } else {
-        page.table(0, &table(&trail));
-    }
-    if latest.more {
-        page.line(0, CUT);
-    }
+    let table = (!trail.is_empty()).then(|| table(&trail));
+    let page = lists::page(&site.node, "row on the trail", table.as_ref(), latest.more);
     render::print(page.text())?;
     Ok(exit::OK)
 }

@@ -45,11 +45,8 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger) {
         Err(error) => return log::error!("{error}"),
     };
     // A reset or a test is begun by a process of its own; the pass that still wants it has started one.
-    let waits = |action: &Action| {
-        matches!(action, Action::ClearBeginTime { .. } | Action::ConfirmDrain { .. } | Action::Explain { .. })
-    };
-    let quick = |action: &Action| !action.takes_long() || waits(action);
-    for intent in waiting.into_iter().filter(|intent| quick(&intent.action)) {
+    let runs_a_command = |action: &Action| matches!(action, Action::Reset { .. } | Action::Verify { .. });
+    for intent in waiting.into_iter().filter(|intent| !runs_a_command(&intent.action)) {
         if ctx.deadline.has_passed(ctx.clock) {
             return;
         }

@@ -1,6 +1,7 @@
 //! Right, wrong, or not known yet: what then happened, as far as the ledgers know. docs/operators.md defines each.
 use serde::Serialize;
 use triage_core::{Case, CaseState, CauseClass, ClearedBy, ExitStatus, Intent, JobSpan, RunId, Stamp};
+use triage_ledger::Closing;
 
 use super::claim::Claim;
 use crate::books::Book;
@@ -109,8 +110,9 @@ fn taken_out(claim: &Claim<'_>) -> Option<String> {
 /// A state that a check finds good again was set right, or was never wrong: a threshold or a promise may have been. Only
 /// what somebody acknowledges as repaired speaks for the claim then.
 fn repaired(claim: &Claim<'_>) -> Option<String> {
-    let told =
-        |case: &&&Case| case.clears != ClearedBy::CheckPasses || case.why.starts_with("acknowledged by");
+    let told = |case: &&&Case| {
+        case.clears != ClearedBy::CheckPasses || case.why.starts_with(Closing::Acknowledged.words())
+    };
     let case = claim.cases.iter().filter(|case| case.state == CaseState::Resolved).find(told)?;
     Some(format!("repaired: {}", case.why))
 }

@@ -1,6 +1,8 @@
 //! A healthy eight-GPU node for the tests of checks, to be broken in one place at a time.
 use crate::baseline::{Baseline, learn};
-use crate::checks::{Check, CheckInput, CheckSettings, CheckState, Expect, Findings};
+use crate::checks::{
+    Check, CheckInput, CheckSettings, CheckState, CheckWord, Expect, Findings, Item, ItemState,
+};
 use crate::facts::driver::DriverFacts;
 use crate::facts::gres::{ConfiguredGpus, GresFacts};
 use crate::facts::nic::{NetInterface, NicFacts, RdmaPort};
@@ -32,6 +34,23 @@ pub(super) fn address(bus: u8) -> PciAddress {
 }
 
 impl Scene {
+    /// The look before this one found `resource` bad.
+    pub(super) fn was_bad(&mut self, check: &Check, resource: &str) {
+        let (at, boot) = (self.facts.at, self.facts.boot.clone());
+        let item = Item { state: ItemState::Bad, since: at, boot: boot.clone() };
+        self.last = Some(CheckState {
+            name: check.name.to_owned(),
+            state: CheckWord::Bad,
+            since: at,
+            at,
+            boot,
+            text: String::new(),
+            value: None,
+            cost_us: 0,
+            items: std::iter::once((resource.to_owned(), item)).collect(),
+        });
+    }
+
     /// All is well: looked at twice, five minutes apart, with nothing between.
     pub(super) fn healthy() -> Self {
         let nvml = NvmlReading {

@@ -7,6 +7,7 @@
 //!              ▼ proof           ▼ proof                                        detectors/clearing
 //!  closed ──► run the site's tests ──► lift our own drain ──► probation         closed cases
 //! ```
+use super::gates::gate;
 use super::{Decided, Draft, bounds};
 use crate::pipeline::{Input, Trigger};
 use crate::policy::{Command, Step};
@@ -177,8 +178,7 @@ impl Way<'_, '_> {
 
     /// Nothing is reset, booted, tested or brought back under a job that still ends.
     fn idle(&self) -> Gate {
-        let busy = ["ALLOCATED", "MIXED", "COMPLETING"];
-        match self.record.state.iter().find(|word| busy.contains(&word.as_str())) {
+        match self.record.busy() {
             Some(word) => gate("idle", false, format!("the node is still {word}")),
             None => gate("idle", true, "no job is on the node"),
         }
@@ -229,8 +229,4 @@ fn boot_of(action: &Action) -> Option<&BootId> {
         Action::Reset { boot, .. } | Action::Reboot { boot, .. } | Action::Verify { boot, .. } => Some(boot),
         _ => None,
     }
-}
-
-fn gate(name: &str, passed: bool, why: impl Into<String>) -> Gate {
-    Gate { name: name.to_owned(), passed, why: why.into() }
 }

@@ -235,6 +235,12 @@ pub struct NodeRecord {
 }
 
 impl NodeRecord {
+    /// The word of its state that says that a job is on the node, or ends there.
+    pub fn busy(&self) -> Option<&str> {
+        let mut words = self.state.iter().map(String::as_str);
+        words.find(|word| matches!(*word, "ALLOCATED" | "MIXED" | "COMPLETING"))
+    }
+
     /// Whether the node is drained, draining, down or failed: takes no new jobs.
     pub fn is_out(&self) -> bool {
         self.state

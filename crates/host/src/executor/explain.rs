@@ -2,6 +2,7 @@
 //! later) that fails while no epilog does is put back *held*: nobody says why, and it waits for ever (tried on 26.05).
 use std::time::Duration;
 
+use triage_core::reason::PREFIX;
 use triage_core::{JobRecord, Outcome, RunId};
 
 use super::Executor;
@@ -12,9 +13,6 @@ use crate::slurm::{Refusal, ScontrolError};
 /// First and longest pause between two looks: the last epilog of a job can be late.
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(20);
-
-/// What every comment of ours begins with.
-const PREFIX: &str = "slurm-triage: ";
 
 /// Longest comment, bytes: Slurm keeps 1024.
 const MAX_COMMENT: usize = 250;

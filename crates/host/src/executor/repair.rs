@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use triage_core::policy;
-use triage_core::{CaseId, ExitStatus, NodeName, NodeRecord, Outcome, reason};
+use triage_core::{CaseId, ExitStatus, NodeName, Outcome, reason};
 
 use super::Executor;
 use crate::clock::Deadline;
@@ -67,7 +67,7 @@ impl Executor<'_> {
                 self.left_alone(format!("not out by our drain for this case ({state}): left alone")),
             );
         }
-        busy(&record).map(|word| self.later(format!("the node is {word}")))
+        record.busy().map(|word| self.later(format!("the node is {word}")))
     }
 
     /// Runs a command of the site's; what to tell of it, good or bad.
@@ -93,10 +93,6 @@ impl Executor<'_> {
             Err(error) => Err(format!("{name}: {error}")),
         }
     }
-}
-
-fn busy(record: &NodeRecord) -> Option<&str> {
-    record.state.iter().map(String::as_str).find(|word| matches!(*word, "ALLOCATED" | "MIXED" | "COMPLETING"))
 }
 
 /// The last line of what a command said, printable characters only.

@@ -1,7 +1,7 @@
 //! Each check on a healthy node, and with one thing broken.
 use super::*;
+use crate::checks::ALL;
 use crate::checks::scene::{Scene, address};
-use crate::checks::{ALL, CheckState, CheckWord, Item, ItemState};
 use crate::facts::Sheet;
 use crate::facts::driver::GpuOwner;
 use crate::facts::pci::PciDevice;
@@ -79,19 +79,7 @@ fn a_gpu_missing_from_nvml_is_told_from_one_missing_on_the_bus() {
     assert!(scene.bad(&COUNT)[0].ends_with("0000:9d:00.0 missing from NVML and from the PCI bus"));
     // The look before this one missed it already.
     (scene.baseline, scene.nvml_before) = (None, None);
-    let (at, boot) = (scene.facts.at, scene.facts.boot.clone());
-    let item = Item { state: ItemState::Bad, since: at, boot: boot.clone() };
-    scene.last = Some(CheckState {
-        name: COUNT.name.to_owned(),
-        state: CheckWord::Bad,
-        since: at,
-        at,
-        boot,
-        text: String::new(),
-        value: None,
-        cost_us: 0,
-        items: std::iter::once(("gpu:0000:9d:00.0".to_owned(), item)).collect(),
-    });
+    scene.was_bad(&COUNT, "gpu:0000:9d:00.0");
     assert!(scene.bad(&COUNT)[0].starts_with("gpu:0000:9d:00.0"));
     // Where nobody remembers it, its place cannot be named.
     scene.last = None;
@@ -184,19 +172,7 @@ fn a_node_with_gpus_in_gres_conf_and_no_driver_is_out_of_order() {
 #[test]
 fn what_was_bad_is_not_good_because_it_is_gone() {
     let mut scene = Scene::healthy();
-    let (at, boot) = (scene.facts.at, scene.facts.boot.clone());
-    let item = Item { state: ItemState::Bad, since: at, boot: boot.clone() };
-    scene.last = Some(CheckState {
-        name: THROTTLE.name.to_owned(),
-        state: CheckWord::Bad,
-        since: at,
-        at,
-        boot,
-        text: String::new(),
-        value: None,
-        cost_us: 0,
-        items: std::iter::once(("gpu:0000:9d:00.0".to_owned(), item)).collect(),
-    });
+    scene.was_bad(&THROTTLE, "gpu:0000:9d:00.0");
     assert!(scene.look(&THROTTLE).blind.is_empty());
     scene.nvml.as_mut().unwrap().gpus.remove(4);
     scene.facts.pci.as_mut().unwrap().said.as_mut().unwrap().devices.remove(4);

@@ -1,8 +1,7 @@
 //! Ports and interfaces with one thing broken.
 use super::*;
+use crate::checks::ExpectNic;
 use crate::checks::scene::Scene;
-use crate::checks::{Check, CheckState, CheckWord, ExpectNic, Item, ItemState};
-use crate::{BootId, Stamp};
 
 #[test]
 fn a_port_that_was_never_up_is_not_down_by_fault() {
@@ -18,27 +17,11 @@ fn a_port_that_was_never_up_is_not_down_by_fault() {
     scene.before = Some(scene.facts.clone());
     assert!(scene.bad(&PORT).is_empty());
     // The look before saw it down already, and called it bad.
-    scene.last = Some(was_bad(&PORT, "nic:mlx5_2"));
+    scene.was_bad(&PORT, "nic:mlx5_2");
     assert_eq!(scene.bad(&PORT).len(), 1);
     scene.expect.nics =
         vec![ExpectNic { name: "mlx5_2".to_owned(), state: Some("down".to_owned()), ..ExpectNic::default() }];
     assert!(scene.bad(&PORT).is_empty(), "the site says that it is not connected");
-}
-
-fn was_bad(check: &Check, resource: &str) -> CheckState {
-    let (at, boot) = (Stamp::from_secs(1_000_000), BootId::from("b1"));
-    let item = Item { state: ItemState::Bad, since: at, boot: boot.clone() };
-    CheckState {
-        name: check.name.to_owned(),
-        state: CheckWord::Bad,
-        since: at,
-        at,
-        boot,
-        text: String::new(),
-        value: None,
-        cost_us: 0,
-        items: std::iter::once((resource.to_owned(), item)).collect(),
-    }
 }
 
 #[test]
@@ -46,7 +29,7 @@ fn an_adapter_that_is_gone_is_named() {
     let mut scene = Scene::healthy();
     scene.facts.nic.as_mut().unwrap().said.as_mut().unwrap().ports.remove(3);
     assert_eq!(scene.bad(&PORT), ["nic:mlx5_3 | mlx5_3: not there, there when the baseline was learned"]);
-    scene.last = Some(was_bad(&PORT, "nic:mlx5_3"));
+    scene.was_bad(&PORT, "nic:mlx5_3");
     let again = scene.look(&PORT);
     assert_eq!((again.bad.len(), again.blind), (1, Vec::new()), "gone is no blindness at the second look");
 }
@@ -56,9 +39,9 @@ fn an_adapter_that_was_bad_and_is_gone_is_not_good_again() {
     let mut scene = Scene::healthy();
     scene.baseline = None;
     scene.facts.nic.as_mut().unwrap().said.as_mut().unwrap().ports.remove(3);
-    scene.last = Some(was_bad(&RATE, "nic:mlx5_3"));
+    scene.was_bad(&RATE, "nic:mlx5_3");
     assert_eq!(scene.look(&RATE).blind.len(), 1);
-    scene.last = Some(was_bad(&RATE, "nic:mlx5_2"));
+    scene.was_bad(&RATE, "nic:mlx5_2");
     assert!(scene.look(&RATE).blind.is_empty());
 }
 
