@@ -10,7 +10,7 @@ use crate::ctx::Ctx;
 use crate::look::Look;
 use crate::pass::{self, Task};
 use crate::start::Hook;
-use crate::{finish, open, overdue, spool};
+use crate::{finish, metrics, open, overdue, spool};
 
 /// The hook.
 pub const HOOK: Hook = Hook { program: "triage-healthcheck", limit: |deadlines| deadlines.healthcheck, pass };
@@ -19,8 +19,16 @@ pub const HOOK: Hook = Hook { program: "triage-healthcheck", limit: |deadlines| 
 const WAIT: Duration = Duration::from_secs(2);
 
 fn pass(ctx: &mut Ctx<'_>) -> u8 {
+    let begun = ctx.clock.monotonic();
+    let ledger = passed(ctx);
+    metrics::leave(ctx, ledger.as_ref(), begun);
+    0
+}
+
+/// The pass and the upkeep; the ledger again where both went well.
+fn passed(ctx: &mut Ctx<'_>) -> Option<Ledger> {
     spool::make_folder(ctx);
-    let Some(mut ledger) = open::ledger(ctx, WAIT) else { return 0 };
+    let mut ledger = open::ledger(ctx, WAIT)?;
     spool::import(ctx, &mut ledger, None);
     let task = Task {
         trigger: Trigger::HealthCheck,
@@ -44,19 +52,20 @@ fn pass(ctx: &mut Ctx<'_>) -> u8 {
         }
         Err(error) => {
             error.give_up(ledger, "the next health check tries again");
-            return 0;
+            return None;
         }
     }
-    upkeep(ctx, ledger);
-    0
+    upkeep(ctx, ledger)
 }
 
-fn upkeep(ctx: &Ctx<'_>, mut ledger: Ledger) {
+fn upkeep(ctx: &Ctx<'_>, mut ledger: Ledger) -> Option<Ledger> {
     let settings = &ctx.config.ledger;
     let limits = Limits { days: settings.retain_days, bytes: u64::from(settings.max_mb) * 1_000_000 };
     let budget = ctx.deadline.left(ctx.clock) / 2;
     if let Err(error) = ledger.upkeep(&limits, ctx.now(), budget) {
         log::error!("{error}");
         open::set_aside_if_damaged(ledger, &error);
+        return None;
     }
+    Some(ledger)
 }

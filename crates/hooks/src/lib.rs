@@ -11,6 +11,7 @@ pub mod epilog;
 mod finish;
 pub mod healthcheck;
 pub mod look;
+mod metrics;
 mod open;
 pub mod output;
 pub mod overdue;

@@ -5,6 +5,7 @@ pub mod executor;
 pub mod facts;
 pub mod kernel_log;
 pub mod log;
+pub mod metrics;
 pub mod nvml;
 pub mod output;
 pub mod probe;

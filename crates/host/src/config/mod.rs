@@ -15,8 +15,8 @@ pub use error::{ConfigError, Warning};
 pub use load::{DEFAULT_PATH, Loaded};
 pub use node::UnsafeNodeName;
 pub use sections::{
-    Config, Deadlines, KernelLog, KernelLogSource, Ledger, Log, LogLevel, Nvml, NvmlEnabled, Output, Paths,
-    Slurm,
+    Config, Deadlines, KernelLog, KernelLogSource, Ledger, Log, LogLevel, Metrics, Nvml, NvmlEnabled, Output,
+    Paths, Slurm,
 };
 
 #[cfg(test)]

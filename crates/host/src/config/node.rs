@@ -29,7 +29,7 @@ impl Config {
     }
 
     fn path_fields(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let Self { paths, slurm, kernel_log, nvml, .. } = self;
+        let Self { paths, slurm, kernel_log, nvml, metrics, .. } = self;
         [
             &mut paths.state,
             &mut paths.run,
@@ -43,6 +43,7 @@ impl Config {
         .chain(slurm.conf.as_mut())
         .chain(slurm.topology.as_mut())
         .chain(nvml.scenario.as_mut())
+        .chain(metrics.textfile.as_mut())
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Config {
     pub ledger: Ledger,
     /// What the suite says about itself.
     pub log: Log,
+    /// Figures for a monitoring system.
+    pub metrics: Metrics,
     /// What the site says of single state checks, by name.
     #[serde(deserialize_with = "values::checks")]
     pub checks: CheckSettings,
@@ -304,4 +306,13 @@ impl From<LogLevel> for log::LevelFilter {
             LogLevel::Debug => Self::Debug,
         }
     }
+}
+
+/// `[metrics]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Metrics {
+    /// The file that each health check writes anew, for `node_exporter`'s textfile collector; none: none is written.
+    #[serde(deserialize_with = "values::optional_path")]
+    pub textfile: Option<PathBuf>,
 }
