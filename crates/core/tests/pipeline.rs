@@ -467,3 +467,31 @@ fn what_was_told_is_taken_back_when_we_stand_down() {
     let third = after(second, &output);
     assert_eq!(step(&third).actions, [], "once");
 }
+
+/// A prolog loads no more than a glance of the ledger where that shows nothing to do.
+#[test]
+fn an_uneventful_prolog_is_so_whatever_else_the_ledger_holds() {
+    let (catalog, policy) = (catalog(), acting());
+    let benign =
+        ["usb 1-1: new high-speed USB device number 2 using xhci_hcd", "EXT4-fs (sda1): mounted filesystem"];
+    let mut glance = input(&catalog, &policy, Trigger::Prolog);
+    glance.span = Some(span(&["n1"], None));
+    glance.observations.extend(benign.iter().map(|text| line(at(500), text)));
+    let mut whole = glance.clone();
+    let health_check = step(&lost_gpu_pass(&catalog, &policy, Trigger::HealthCheck));
+    whole.decided = health_check.decisions;
+    whole.last_reading = Some((BootId::from("b1"), healthy()));
+    whole.spans = vec![JobSpan { run: RunId { job: 7, ..span(&[], None).run }, ..span(&["n1"], None) }];
+    whole.returns = vec![at(0)];
+    whole.past.since = Some(at(-1_000_000));
+    whole.past.closed = vec![triage_core::pipeline::Closed {
+        fault: "gpu.off_bus".to_owned(),
+        resource: Resource::from(BAD_GPU),
+        at: at(10),
+    }];
+    assert!(step(&glance).is_uneventful());
+    assert_eq!(step(&glance), step(&whole));
+
+    glance.observations.push(line(at(510), "NVRM: Xid (PCI:0000:13:00): 79, GPU has fallen off the bus."));
+    assert!(!step(&glance).is_uneventful(), "what may matter is looked at with everything the ledger has");
+}

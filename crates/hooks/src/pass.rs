@@ -9,6 +9,9 @@
 //!                           ▼
 //!                        carry out: claim, act, settle, one intent at a time
 //! ```
+//!
+//! A job waits for its prolog, so a prolog takes only a glance at the ledger first, and loads the rest where anything at
+//! all comes of what it saw.
 use triage_core::attribute::PastRun;
 use triage_core::pipeline::{Asked, Input, Need, Output, Past, Trigger, step};
 use triage_core::{Action, Intent, JobSpan, NodeRecord, Stamp};
@@ -73,14 +76,23 @@ pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Out
     for _ in 0..ROUNDS {
         let now = ctx.now();
         let load = Load { spans_since: now.plus_secs(-LATELY_S), run: span.as_ref().map(|span| &span.run) };
-        let loaded = ledger.load(&load)?;
+        let glance = trigger == Trigger::Prolog;
+        let mut loaded = if glance {
+            ledger.glance(&ctx.config.checks.consulted(trigger))?
+        } else {
+            ledger.load(&load)?
+        };
         let look = looked.get_or_insert_with(|| {
             let mut look = look(ctx, &loaded);
             look.history = history(ledger, trigger, span.as_ref());
             look.checks = Some(checks::look(ctx, ledger, (trigger, span.as_ref()), &loaded, &look));
             look
         });
-        let (output, seen) = decide(ctx, ledger, (trigger, span.clone()), &loaded, look);
+        let (mut output, mut seen) = decide(ctx, ledger, (trigger, span.clone()), &loaded, look);
+        if glance && !(loaded.cases.is_empty() && output.is_uneventful()) {
+            loaded = ledger.load(&load)?;
+            (output, seen) = decide(ctx, ledger, (trigger, span.clone()), &loaded, look);
+        }
         match record(ctx, ledger, (trigger, span.as_ref()), &loaded, look, (&output, seen.as_ref()))? {
             Recorded::Committed { .. } => {
                 ctx.notes.clear();
@@ -118,6 +130,7 @@ fn decide(
         kernel_read: look.kernel_read,
         history: look.history.clone(),
         output: Asked::NotAsked,
+        progress: Asked::NotAsked,
         decided: loaded.decided.clone(),
         holds: loaded.holds.clone(),
         out: loaded.out.clone(),
@@ -184,6 +197,8 @@ fn answer(ctx: &Ctx<'_>, ledger: &Ledger, input: &mut Input<'_>, need: Need) {
         (Need::Job, Some(span)) => input.job = ask::job(ctx, span),
         (Need::Peers, Some(span)) => input.peers = ask::peers(ctx, span),
         (Need::Output, Some(span)) => input.output = ask::output(ctx, span, input),
+        (Need::Progress, Some(span)) => input.progress = ask::progress(ctx, span, input),
+        (Need::Progress, None) => input.progress = Asked::NoAnswer("no job in this pass".to_owned()),
         (Need::Output, None) => input.output = Asked::NoAnswer("no job in this pass".to_owned()),
         (Need::Job, None) => input.job = Asked::NoAnswer("no job in this pass".to_owned()),
         (Need::Peers, None) => input.peers = Asked::NoAnswer("no job in this pass".to_owned()),
@@ -261,7 +276,8 @@ fn expiry(action: &Action, now: Stamp) -> Stamp {
         | Action::Resume { .. }
         | Action::Reboot { .. } => 3_600,
         Action::Reset { .. } | Action::Verify { .. } => 7_200,
-        Action::Publish { .. } => 600,
+        // Ended jobs do not come back: what is late is decided anew.
+        Action::Publish { .. } | Action::Down { .. } => 600,
         Action::Requeue { .. } => 300,
         Action::ClearBeginTime { .. } | Action::Explain { .. } => 900,
         Action::RefuseJob { .. } => 60,

@@ -14,7 +14,7 @@ use triage_core::{
 use crate::trail::TrailFacts;
 
 /// The ledger's state of cases, decisions and intents as a pass found it; see [`Batch::based_on`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Generation(pub(crate) i64);
 
 /// Everything one pass has to write. Slices may be empty; [`Batch::new`] gives one where all are.

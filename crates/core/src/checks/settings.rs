@@ -117,4 +117,11 @@ impl CheckSettings {
         let setting = self.of(check);
         setting.enabled && setting.at.contains(&Where::of(trigger))
     }
+
+    /// The checks whose last results a pass of `trigger` looks at: those that run in it, and those that are switched
+    /// off, of which the first pass to notice says so.
+    pub fn consulted(&self, trigger: Trigger) -> Vec<&'static str> {
+        let consulted = |check: &&Check| self.runs(check, trigger) || !self.of(check).enabled;
+        super::ALL.iter().filter(consulted).map(|check| check.name).collect()
+    }
 }

@@ -28,6 +28,24 @@ pub struct Output {
     pub needs: Vec<Need>,
 }
 
+impl Output {
+    /// Whether the pass found nothing worth a word: no event, no case, no decision, no question, and every check that
+    /// looked is content. Such an output rests on the observations and the checks' last results alone, whatever else
+    /// the input held.
+    pub fn is_uneventful(&self) -> bool {
+        let Self { events, repeats, cases, verdicts, decisions, actions, checks, engines, needs } = self;
+        events.is_empty()
+            && repeats.is_empty()
+            && cases.is_empty()
+            && verdicts.is_empty()
+            && decisions.is_empty()
+            && actions.is_empty()
+            && engines.is_empty()
+            && needs.is_empty()
+            && checks.iter().all(crate::checks::CheckState::is_clean)
+    }
+}
+
 /// A question for the controller, or for the job's own files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
@@ -39,6 +57,8 @@ pub enum Need {
     Peers,
     /// What the run printed: read after the job's record, which says where it is.
     Output,
+    /// How far the run got, by the end of what it printed: where that is not read for the run's cause.
+    Progress,
     /// Every node's record: how many are out by us. Only where a drain would be carried out otherwise.
     Fleet,
     /// What this node's ledger remembers; no question for the controller.

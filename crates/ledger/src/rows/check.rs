@@ -30,12 +30,22 @@ pub(crate) fn put(conn: &Connection, state: &CheckState) -> Result<()> {
     Ok(())
 }
 
+const COLUMNS: &str = "name, state, since, at, boot, text, value, cost_us, items";
+
 /// Every result, by name.
 pub(crate) fn all(conn: &Connection) -> Result<Vec<CheckState>> {
-    let mut statement = conn.prepare(
-        "SELECT name, state, since, at, boot, text, value, cost_us, items FROM checks ORDER BY name",
-    )?;
+    let mut statement = conn.prepare(&format!("SELECT {COLUMNS} FROM checks ORDER BY name"))?;
     super::collect(&mut statement, [], read)
+}
+
+/// The results of these checks alone.
+pub(crate) fn named(conn: &Connection, names: &[&str]) -> Result<Vec<CheckState>> {
+    let mut statement = conn.prepare(&format!("SELECT {COLUMNS} FROM checks WHERE name = ?1"))?;
+    let mut states = Vec::new();
+    for name in names {
+        states.extend(super::collect(&mut statement, [name], read)?);
+    }
+    Ok(states)
 }
 
 fn read(row: &Row<'_>) -> SqlResult<CheckState> {

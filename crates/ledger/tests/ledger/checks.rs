@@ -2,10 +2,11 @@
 use std::collections::BTreeMap;
 
 use triage_core::BootId;
+use triage_core::SourceKind;
 use triage_core::checks::{CheckState, CheckWord, Item, ItemState};
 use triage_core::facts::host::Memory;
 use triage_core::facts::{NodeFacts, Sheet};
-use triage_ledger::{Batch, Load, Recorded};
+use triage_ledger::{Batch, Cursor, Load, Recorded};
 
 use crate::support::*;
 
@@ -47,6 +48,37 @@ fn a_result_and_the_facts_read_back_as_they_were() {
     assert_eq!(ledger.last_facts().unwrap(), Some(facts(8)));
     let loaded = place.open().load(&Load { spans_since: T0, run: None }).unwrap();
     assert_eq!(loaded.checks, ledger.checks().unwrap());
+}
+
+#[test]
+fn a_glance_sees_what_a_whole_look_sees_of_what_it_looks_at() {
+    let place = Place::new();
+    let other = CheckState { name: "other".to_owned(), ..state(1, CheckWord::Ok, "") };
+    record(&place, &[state(1, CheckWord::Bad, "a"), other.clone()], None);
+    let seen = event(&line(7, "NVRM: Xid"), "xid.79");
+    let (node, boot) = (node(), boot());
+    let cursor = Cursor {
+        source: SourceKind::Kmsg,
+        stream: String::new(),
+        boot: boot.clone(),
+        anchor: String::new(),
+        cursor: 8,
+    };
+    let batch = Batch {
+        observations: &[line(7, "NVRM: Xid")],
+        events: std::slice::from_ref(&seen),
+        cases: &[case(&seen)],
+        cursors: &[cursor],
+        ..Batch::new(T0, &node, &boot, "test")
+    };
+    assert!(matches!(place.open().record(&batch).unwrap(), Recorded::Committed { .. }));
+
+    let whole = place.open().load(&Load { spans_since: T0, run: None }).unwrap();
+    let glance = place.open().glance(&["other", "unheard-of"]).unwrap();
+    assert_eq!(glance.checks, [other]);
+    assert_eq!((glance.cases.len(), glance.cursors.len(), whole.checks.len()), (1, 1, 2));
+    assert_eq!(glance.generation, whole.generation);
+    assert_eq!((glance.cases, glance.cursors, glance.since), (whole.cases, whole.cursors, whole.since));
 }
 
 #[test]

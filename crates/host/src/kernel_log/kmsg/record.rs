@@ -73,9 +73,24 @@ fn escaped(text: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
+/// By hand: every pass reads three numbers of every record in the ring.
 fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
+    let digit = |byte: u8| Some(u64::from(byte.checked_sub(b'0').filter(|digit| *digit < 10)?));
+    let first = digit(*digits.first()?)?;
+    digits.iter().skip(1).try_fold(first, |number, byte| number.checked_mul(10)?.checked_add(digit(*byte)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_number_is_what_the_standard_library_reads_of_digits_alone(text in "[0-9+-]{0,22}") {
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            prop_assert_eq!(number(text.as_bytes()), text.parse().ok().filter(|_| digits));
+        }
     }
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }
