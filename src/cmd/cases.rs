@@ -8,7 +8,7 @@ use crate::args::{Common, ListArgs};
 use crate::exit::{self, CmdResult};
 use crate::render::{self, Table};
 use crate::site::Site;
-use crate::view::{self, HoldView};
+use crate::view::{self, GoneView, HoldView};
 
 /// Most characters of the reason shown in the table.
 const WHY: usize = 80;
@@ -20,6 +20,8 @@ struct Document<'a> {
     at: Stamp,
     more: bool,
     cases: &'a [Case],
+    /// Open cases whose check looks no more.
+    gone_checks: &'a [GoneView<'a>],
     /// What people have put on hold.
     holds: Vec<HoldView<'a>>,
 }
@@ -29,7 +31,9 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
     let filter = Filter { open_only: !args.all, ..args.filter(&site) };
     let ledger = site.open()?;
     let (latest, holds) = (args.latest(ledger.cases(&filter)?), ledger.holds(site.now)?);
+    let states = ledger.checks()?;
     drop(ledger);
+    let gone = GoneView::all(&latest.rows, &site.config.checks, &states);
     let holds: Vec<HoldView<'_>> = holds.iter().map(HoldView::from).collect();
     if common.json {
         let document = Document {
@@ -38,6 +42,7 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
             at: site.now,
             more: latest.more,
             cases: &latest.rows,
+            gone_checks: &gone,
             holds,
         };
         render::json(&document)?;
@@ -46,6 +51,7 @@ pub(crate) fn run(common: &Common, args: &ListArgs) -> CmdResult {
     let table = (!latest.rows.is_empty()).then(|| table(&latest.rows, site.now));
     let kind = if args.all { "case" } else { "open case" };
     let mut page = lists::page(&site.node, kind, table.as_ref(), latest.more);
+    gone.iter().for_each(|gone| page.line(0, gone.line()));
     if !holds.is_empty() {
         page.heading("On hold");
         page.table(0, &hold_table(&holds));

@@ -1,8 +1,8 @@
 //! `checks`, and what `status` and `doctor` tell of them.
 use std::collections::BTreeMap;
 
-use triage_core::NodeName;
 use triage_core::checks::{ALL, CheckState, CheckWord};
+use triage_core::{Case, ClearedBy, Code, NodeName, Resource};
 use triage_ledger::{Batch, Ledger};
 
 use crate::support::*;
@@ -105,4 +105,51 @@ fn a_check_of_the_sites_own_that_was_removed_is_forgotten_and_one_that_is_late_i
     node.run(&["doctor", "--only", "checks"]).expect(0).does_not_say("site.old");
     node.run(&["checks"]).expect(0).says("site.late").does_not_say("site.old");
     node.run(&["status"]).expect(0);
+}
+
+/// The tale's case, as a site's own check would have opened it.
+fn claimed_by_a_check(ledger: &mut Ledger) {
+    all_is_well(ledger);
+    let Tale { line, event, case, .. } = tale();
+    let case = Case {
+        code: Code::new("site.nhc".to_owned()),
+        fault: "site.nhc".to_owned(),
+        resource: Resource::Host,
+        clears: ClearedBy::CheckPasses,
+        run: None,
+        ..case
+    };
+    let rows = Rows { observations: vec![line], events: vec![event], cases: vec![case], ..Rows::default() };
+    rows.write(ledger, NOW.plus_secs(-700));
+}
+
+#[test]
+fn a_case_whose_check_was_deleted_is_shown_with_what_to_do_wherever_a_person_looks() {
+    let node = Node::with(|ledger| {
+        claimed_by_a_check(ledger);
+        record(ledger, &[state("site.nhc", CheckWord::Disabled, "its file is not in checks.d any more")]);
+    });
+    let why = "its check site.nhc looks no more since 2027-";
+    let id = node.run(&["cases", "--json"]).expect(0).json()["gone_checks"][0].clone();
+    assert_eq!(id["check"], "site.nhc");
+    let remedy = format!("slurm-triage ack {} --reason", id["case"].as_str().unwrap());
+    for command in [&["status"][..], &["cases"], &["doctor", "--only", "checks"], &["why", "n1"]] {
+        let answer = node.run(command);
+        let page = answer.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains(why) && page.contains(&remedy), "{command:?}: {}", answer.out);
+    }
+    assert_eq!(node.run(&["status", "--json"]).json()["gone_checks"][0]["remedy"], id["remedy"]);
+}
+
+#[test]
+fn a_case_whose_check_still_looks_is_not_called_one_without() {
+    let node = Node::with(|ledger| {
+        claimed_by_a_check(ledger);
+        record(ledger, &[state("site.nhc", CheckWord::Bad, "nhc: fan 3")]);
+    });
+    let cases = node.run(&["cases", "--json"]).expect(0).json();
+    assert_eq!(
+        (cases["cases"].as_array().unwrap().len(), &cases["gone_checks"]),
+        (1, &serde_json::json!([]))
+    );
 }

@@ -369,6 +369,86 @@ fn a_sites_own_check_is_judged_like_ours_and_one_that_cannot_be_asked_is_blind()
     );
 }
 
+fn answers(status: Option<SiteStatus>) -> NodeFacts {
+    let answer = |status| SiteAnswer {
+        name: "nhc".to_owned(),
+        status,
+        text: "fan 3".to_owned(),
+        resource: None,
+        cost_us: 5,
+    };
+    let answers = status.map(answer).into_iter().collect();
+    NodeFacts { site: Some(Sheet::read(SiteFacts { answers })), ..well() }
+}
+
+/// Whether the node is taken out, or a job kept off it, in a pass with these facts.
+fn acts(node: &mut Node, secs: i64, trigger: Trigger, facts: NodeFacts) -> bool {
+    let output = node.pass(secs, trigger, facts);
+    output.actions.iter().any(|action| matches!(action, Action::Drain { .. } | Action::RefuseJob { .. }))
+}
+
+#[test]
+fn a_sites_check_that_was_deleted_leaves_a_case_that_is_shown_and_asks_for_nothing() {
+    let draining = CheckSetting { action: Some(CheckAction::Drain), ..CheckSetting::default() };
+    let mut node = Node::new();
+    node.set("site.nhc", draining);
+    assert!(acts(&mut node, 0, Trigger::HealthCheck, answers(Some(SiteStatus::Critical))));
+    assert!(acts(&mut node, 30, Trigger::Prolog, well()), "as long as the check is there");
+    // The folder could not be read: nothing is known of the file.
+    node.pass(40, Trigger::HealthCheck, NodeFacts { site: Some(Sheet::blind("EIO")), ..well() });
+    assert_ne!(node.state("site.nhc").state, CheckWord::Disabled);
+    node.pass(60, Trigger::HealthCheck, answers(None));
+    assert_eq!(node.state("site.nhc").state, CheckWord::Disabled);
+    let output = node.pass(90, Trigger::Prolog, well());
+    assert_eq!((output.actions, node.cases.len()), (vec![], 1), "silence clears nothing, and refuses nobody");
+    let gate = output.decisions[0].held_by().unwrap();
+    assert_eq!(gate.name, "check");
+    assert!(gate.why.contains("its file is not in checks.d any more"), "{}", gate.why);
+    assert!(gate.why.contains("slurm-triage ack"), "{}", gate.why);
+    let output = node.pass(120, Trigger::HealthCheck, answers(None));
+    assert!(output.checks.iter().all(|state| state.name != "site.nhc"), "told once");
+    let gone = gone::behind(&node.cases[0], &node.settings, &node.last).unwrap();
+    assert_eq!((gone.check.as_str(), gone.since), ("site.nhc", Some(at(60))));
+    node.pass(180, Trigger::HealthCheck, answers(Some(SiteStatus::Critical)));
+    assert!(acts(&mut node, 190, Trigger::Prolog, well()), "it is back, and says the same");
+    assert_eq!((node.cases.len(), gone::behind(&node.cases[0], &node.settings, &node.last)), (1, None));
+    node.pass(240, Trigger::HealthCheck, answers(None));
+    node.pass(300, Trigger::HealthCheck, answers(Some(SiteStatus::Ok)));
+    assert_eq!(node.cases, [], "back, and content");
+}
+
+#[test]
+fn a_check_that_was_switched_off_asks_for_nothing_any_more_until_it_is_on_again() {
+    let draining = CheckSetting { action: Some(CheckAction::Drain), ..CheckSetting::default() };
+    let mut node = Node::new();
+    node.set("mounts", draining.clone());
+    assert!(acts(&mut node, 0, Trigger::HealthCheck, without_scratch()));
+    node.set("mounts", CheckSetting { enabled: Some(false), ..draining.clone() });
+    assert!(!acts(&mut node, 60, Trigger::HealthCheck, without_scratch()));
+    assert!(!acts(&mut node, 90, Trigger::Prolog, without_scratch()));
+    assert_eq!(node.cases.len(), 1);
+    assert!(
+        gone::behind(&node.cases[0], &node.settings, &node.last).unwrap().sentence().contains("switched off")
+    );
+    node.set("mounts", draining);
+    assert!(acts(&mut node, 120, Trigger::HealthCheck, without_scratch()));
+    assert_eq!(node.cases.len(), 1);
+}
+
+#[test]
+fn a_case_of_a_check_that_this_version_does_not_have_asks_for_nothing() {
+    let draining = CheckSetting { action: Some(CheckAction::Drain), ..CheckSetting::default() };
+    let mut node = Node::new();
+    node.set("mounts", draining.clone());
+    node.set("gone_by", draining);
+    node.pass(0, Trigger::HealthCheck, without_scratch());
+    node.cases[0].code = Code::new("check.gone_by".to_owned());
+    node.cases[0].fault = "check.gone_by".to_owned();
+    assert!(!acts(&mut node, 60, Trigger::Prolog, well()));
+    let gone = gone::behind(&node.cases[0], &node.settings, &node.last).unwrap();
+    assert_eq!((gone.why.as_str(), gone.since), ("this version has no such check", None));
+}
+
 #[test]
 fn a_clock_that_was_set_back_keeps_no_case_open_for_ever() {
     let mut node = Node::new();

@@ -11,8 +11,8 @@ use crate::exit::{self, CmdResult};
 use crate::render;
 use crate::site::Site;
 use crate::view::{
-    self, ActionView, CheckView, HealthCheckView, HoldView, JobView, LedgerView, OutView, PolicyView,
-    SourceView, TroubleView,
+    self, ActionView, CheckView, GoneView, HealthCheckView, HoldView, JobView, LedgerView, OutView,
+    PolicyView, SourceView, TroubleView,
 };
 
 /// How far back the suite's own trouble is told, and the most rows of it.
@@ -30,6 +30,7 @@ struct Read {
     returns: Vec<Decision>,
     trouble: Vec<AuditRow>,
     ledger: LedgerView,
+    /// Of every check that ever looked, also of those that are gone.
     checks: Vec<CheckState>,
 }
 
@@ -42,6 +43,8 @@ struct Document<'a> {
     well: bool,
     health_check: HealthCheckView,
     cases: &'a [Case],
+    /// Open cases whose check looks no more.
+    gone_checks: &'a [GoneView<'a>],
     /// What people have put on hold.
     holds: Vec<HoldView<'a>>,
     /// Cases that are closed while our drain for them still stands.
@@ -62,7 +65,9 @@ pub(crate) fn run(common: &Common) -> CmdResult {
     let health_check = HealthCheckView::new(&read.sources, site.now);
     let sources = read.sources.iter().filter(|row| !view::is_health_check(row));
     let sources: Vec<SourceView<'_>> = sources.map(SourceView::from).collect();
-    let mut checks = CheckView::all(&site.config.checks, &read.checks);
+    let gone = GoneView::all(&read.cases, &site.config.checks, &read.checks);
+    let current = view::current_checks(read.checks.clone());
+    let mut checks = CheckView::all(&site.config.checks, &current);
     checks.retain(CheckView::wants_attention);
     let out = OutView::all(&read.out, &read.returns);
     let document = Document {
@@ -76,6 +81,7 @@ pub(crate) fn run(common: &Common) -> CmdResult {
             && !checks.iter().any(CheckView::is_blind),
         health_check,
         cases: &read.cases,
+        gone_checks: &gone,
         holds: read.holds.iter().map(HoldView::from).collect(),
         out: &out,
         sources: &sources,
@@ -115,6 +121,6 @@ fn read(site: &Site) -> anyhow::Result<Read> {
         holds: ledger.holds(site.now)?,
         trouble: ledger.audit(&loud)?,
         ledger: LedgerView::new(&ledger, &site.config.ledger)?,
-        checks: view::current_checks(ledger.checks()?),
+        checks: ledger.checks()?,
     })
 }

@@ -18,6 +18,7 @@ pub(super) fn page(document: &Document<'_>) -> Page {
     if !document.cases.is_empty() {
         page.heading("Open cases");
         page.table(0, &cases::table(document.cases, document.at));
+        document.gone_checks.iter().for_each(|gone| page.line(0, gone.line()));
         page.line(0, "slurm-triage why CASE tells the rest");
     }
     if !document.out.is_empty() {

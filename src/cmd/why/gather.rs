@@ -46,6 +46,8 @@ pub(super) fn gather(
         out: ledger.out()?,
         blind: ledger.sources()?.into_iter().filter(|source| source.blind_since.is_some()).collect(),
         codes: Vec::new(),
+        states: ledger.checks()?,
+        settings: site.config.checks.clone(),
     };
     match subject {
         Subject::Job(job) => of_job(ledger, job, &mut story)?,

@@ -5,7 +5,7 @@ use triage_ledger::{IntentRow, IntentState};
 use super::resolve::Subject;
 use super::story::Story;
 use crate::advice;
-use crate::view::{PolicyView, out as out_view};
+use crate::view::{GoneView, PolicyView, out as out_view};
 
 /// What to do next.
 pub(super) fn next(story: &Story, policy: &PolicyView) -> String {
@@ -45,10 +45,21 @@ fn about_case(story: &Story, case: &Case, policy: &PolicyView) -> String {
         return drill(case, state == Some(IntentState::Done));
     }
     let node = &case.node;
-    let mend = mend(case);
+    let gone = GoneView::of(case, &story.settings, &story.states);
+    let gone = gone.map(|gone| format!("{}; {}", gone.sentence, gone.remedy));
+    if let (Some(gone), None) = (&gone, drain) {
+        return gone.clone();
+    }
+    let mend = gone.unwrap_or_else(|| mend(case));
     match (state, drain) {
         (Some(IntentState::Done), _) if !case.stood_down => {
-            format!("{node} is drained: {mend}; then {}", advice::undrain(node))
+            let back = if policy.brings_back {
+                "then a health check lifts the drain, once the case is closed and the tests of [repair] have passed"
+                    .to_owned()
+            } else {
+                format!("then {}", advice::undrain(node))
+            };
+            format!("{node} is drained: {mend}; {back}")
         }
         (Some(IntentState::Pending | IntentState::Running), Some(row)) => {
             let answer =

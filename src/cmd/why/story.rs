@@ -1,4 +1,5 @@
 //! All that a story is told from.
+use triage_core::checks::{CheckSettings, CheckState};
 use triage_core::{Case, CaseId, CaseState, Decision, Event, Hold, JobSpan, OutCase, Verdict};
 use triage_ledger::{AuditRow, IntentRow, SourceRow};
 
@@ -43,6 +44,10 @@ pub(super) struct Story {
     pub(super) blind: Vec<SourceRow>,
     /// What the codes mean.
     pub(super) codes: Vec<CodeView>,
+    /// The last result of every check.
+    pub(super) states: Vec<CheckState>,
+    /// What the site says of single checks.
+    pub(super) settings: CheckSettings,
 }
 
 /// One run on this node.

@@ -55,6 +55,8 @@ pub struct CheckInput<'a> {
     pub setting: &'a Setting,
     /// Its last result.
     pub last: Option<&'a CheckState>,
+    /// A case of the fault that this check finds is open.
+    pub has_case: bool,
     /// The run of this prolog or epilog.
     pub span: Option<&'a JobSpan>,
     /// Other runs on the node, and those that left it lately.
@@ -86,6 +88,7 @@ impl<'a> CheckInput<'a> {
             baseline: checking.baseline,
             setting,
             last: None,
+            has_case: false,
             span: input.span.as_ref(),
             spans: &input.spans,
         }
@@ -97,12 +100,17 @@ impl<'a> CheckInput<'a> {
         item.is_some_and(|item| item.state != ItemState::Good && item.boot == *self.boot)
     }
 
-    /// What this check held for bad in its last pass and cannot see now, by what `is_there` says: it is gone, not good.
+    /// What this check held for bad in its last pass and cannot see now, by what `is_there` says: it is gone, not good. Once
+    /// no case of this check's fault is open, because a person closed it, nobody waits for the thing any more.
     pub(super) fn blind_on_gone(&self, findings: &mut Findings, is_there: impl Fn(&Resource) -> bool) {
-        for resource in self.last.iter().flat_map(|last| last.items.keys()) {
+        let last = self.last.filter(|_| self.has_case);
+        for resource in last.iter().flat_map(|last| last.items.keys()) {
             let resource = Resource::from(resource.as_str());
             if !is_there(&resource) {
-                findings.blind_on(resource.clone(), format!("{resource} is not to be seen any more"));
+                let why = format!(
+                    "{resource} is not to be seen any more; if it was taken out on purpose, close its case (slurm-triage ack)"
+                );
+                findings.blind_on(resource, why);
             }
         }
     }

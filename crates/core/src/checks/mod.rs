@@ -6,6 +6,7 @@
 mod check;
 mod expect;
 mod findings;
+pub mod gone;
 mod gpu;
 mod host;
 mod input;
@@ -19,8 +20,10 @@ mod state;
 
 use std::collections::BTreeSet;
 
+use crate::detectors::Names;
 use crate::facts::Area;
-use crate::pipeline::Trigger;
+use crate::pipeline::{Input, Trigger};
+use crate::{Case, Resource};
 
 pub use check::{Check, CheckAction, Threshold};
 pub use expect::{Expect, ExpectMount, ExpectNic};
@@ -128,5 +131,18 @@ pub const SITE_CODE: &str = "site.";
 
 /// The name of the check behind a code: `mounts` of `check.mounts`, `site.nhc` of `site.nhc`.
 pub fn name_of(code: &str) -> Option<&str> {
+/// Whether a check that knows the case's fault found the same thing bad when it last looked.
+pub(crate) fn holds_bad(input: &Input<'_>, case: &Case) -> bool {
+    let names = Names::new(input);
+    let knows = |state: &&CheckState| {
+        state.state != CheckWord::Disabled
+            && find(&state.name).is_some_and(|check| !check.fault.is_empty() && check.fault == case.fault)
+    };
+    let states = input.checks.iter().flat_map(|checking| checking.last).filter(knows);
+    states.flat_map(|state| &state.items).any(|(name, item)| {
+        item.state == ItemState::Bad && names.are_one(&Resource::from(name.as_str()), &case.resource)
+    })
+}
+
     code.strip_prefix(CODE).or_else(|| code.starts_with(SITE_CODE).then_some(code))
 }

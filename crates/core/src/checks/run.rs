@@ -19,6 +19,8 @@ pub(crate) struct Checked {
     pub(crate) events: Vec<Event>,
     /// Names of the checks that looked at everything they wanted to.
     sighted: BTreeMap<String, Seen>,
+    /// Fault and resource of what a check had found bad and has now found good for long enough.
+    mended: BTreeSet<(String, String)>,
 }
 
 /// What one check saw clearly.
@@ -46,6 +48,21 @@ impl Checked {
             .and_then(|name| self.sighted.get(name))
             .is_some_and(|seen| !seen.items.contains(&resource) && !seen.blind_on.contains(&resource))
     }
+
+    /// Whether the check that knows the case's fault had found its resource bad, and no check does any more. `same` tells
+    /// whether a resource is the case's, whatever it is called.
+    pub(crate) fn mended(&self, case: &Case, same: impl Fn(&Resource) -> bool) -> bool {
+        let is_it = |name: &String| same(&Resource::from(name.as_str()));
+        let still =
+            |(name, seen): (&String, &Seen)| fault_of(name) == case.fault && seen.items.iter().any(is_it);
+        self.mended.iter().any(|(fault, name)| *fault == case.fault && is_it(name))
+            && !self.sighted.iter().any(still)
+    }
+}
+
+/// The fault class of what the check of this name finds.
+fn fault_of(name: &str) -> &str {
+    super::find(name).map(|check| check.fault).filter(|fault| !fault.is_empty()).unwrap_or(name)
 }
 
 /// Runs every check that belongs to this pass.
@@ -58,7 +75,8 @@ pub(crate) fn run(input: &Input<'_>) -> Checked {
         if !setting.enabled {
             checked.states.extend(disabled(checking, check, last));
         } else if setting.at.contains(&Where::of(input.trigger)) {
-            let seen = CheckInput { last, ..CheckInput::new(input, checking, &setting) };
+            let has_case = has_case(input, check);
+            let seen = CheckInput { last, has_case, ..CheckInput::new(input, checking, &setting) };
             let mut findings = blindness(&seen, check);
             if findings.blind.is_empty() {
                 (check.evaluate)(&seen, &mut findings);
@@ -75,6 +93,11 @@ pub(crate) fn run(input: &Input<'_>) -> Checked {
     }
     super::site::run(input, &mut checked);
     checked
+}
+
+fn has_case(input: &Input<'_>, check: &Check) -> bool {
+    let its = |case: &&Case| case.code.as_str() == check.code() || case.fault == check.fault;
+    input.cases.iter().filter(|case| case.is_open()).any(|case| its(&case))
 }
 
 /// A check whose area was not read, or not all of it, does not look: half a table is no proof of anything.
@@ -109,17 +132,25 @@ pub(super) struct Judged<'a> {
 
 fn disabled(checking: &Checking<'_>, check: &Check, last: Option<&CheckState>) -> Option<CheckState> {
     let known = last.is_some_and(|last| last.state == CheckWord::Disabled);
-    (!known).then(|| CheckState {
-        name: check.name.to_owned(),
+    (!known).then(|| out_of_use(checking, check.name, SWITCHED_OFF))
+}
+
+/// Why a check that `triage.toml` switches off does not look.
+pub(super) const SWITCHED_OFF: &str = "switched off in triage.toml";
+
+/// The state of a check that looks no more. What it had found is for a person to judge.
+pub(super) fn out_of_use(checking: &Checking<'_>, name: &str, why: &str) -> CheckState {
+    CheckState {
+        name: name.to_owned(),
         state: CheckWord::Disabled,
         since: checking.facts.at,
         at: checking.facts.at,
         boot: checking.facts.boot.clone(),
-        text: "switched off in triage.toml".to_owned(),
+        text: why.to_owned(),
         value: None,
         cost_us: 0,
         items: BTreeMap::new(),
-    })
+    }
 }
 
 impl Checked {
@@ -155,6 +186,9 @@ impl Checked {
                 let unseen = whole || blind_on.contains(key);
                 let kept =
                     if unseen { Some(item.clone()) } else { turned_good(input, judged.setting, item, at) };
+                if kept.is_none() && item.state != ItemState::Waiting {
+                    self.mended.insert((fault_of(judged.name).to_owned(), key.clone()));
+                }
                 items.extend(kept.map(|kept| (key.clone(), kept)));
             }
         }
@@ -182,7 +216,7 @@ impl Checked {
         let known = before.is_some_and(|item| item.state == ItemState::Bad && item.boot == input.boot);
         let asks_less = input.cases.iter().any(|case| {
             case.is_open()
-                && case.code.as_str() == judged.code
+                && (case.code.as_str() == judged.code || case.fault == fault_of(judged.name))
                 && case.resource == finding.resource
                 && case.advice < advice(judged, input.trigger)
         });

@@ -122,6 +122,7 @@ impl Scene {
             setting: &setting,
             last: self.last.as_ref(),
             span: None,
+            has_case: self.last.is_some(),
             spans: &self.spans,
         };
         (check.evaluate)(&input, &mut findings);

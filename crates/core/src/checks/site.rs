@@ -1,9 +1,9 @@
 //! The site's own checks: what they answered, judged as our own findings are.
-use super::run::Judged;
-use super::{Check, Checked, Findings, Where};
+use super::run::{Judged, SWITCHED_OFF, out_of_use};
+use super::{Check, CheckState, CheckWord, Checked, Checking, Findings, Where};
 use crate::Resource;
 use crate::facts::Area;
-use crate::facts::site::{SiteAnswer, SiteStatus};
+use crate::facts::site::{SiteAnswer, SiteFacts, SiteStatus};
 use crate::pipeline::Input;
 
 /// What holds for each of them unless the site says otherwise: a note, whatever the answer.
@@ -34,6 +34,25 @@ pub(super) fn run(input: &Input<'_>, checked: &mut Checked) {
         let last = checking.last.iter().find(|state| state.name == name);
         checked.take(input, checking, &judged, &findings(answer), last);
     }
+    checked.states.extend(gone(checking, site));
+}
+
+/// Checks that answered once and are asked no more: their file is not in the folder, or the site switched them off. The
+/// folder was read, else there were no answers to look at. What such a check had found it can neither bear out nor take back.
+fn gone<'a>(checking: &'a Checking<'a>, site: &'a SiteFacts) -> impl Iterator<Item = CheckState> + 'a {
+    let answered = |name: &str| site.answers.iter().any(|answer| answer.name == name);
+    checking.last.iter().filter_map(move |last| {
+        let file = last.name.strip_prefix(super::SITE_CODE)?;
+        if last.state == CheckWord::Disabled || answered(file) {
+            return None;
+        }
+        let why = if checking.settings.named(&last.name, &SITE).enabled {
+            "its file is not in checks.d any more, or cannot be executed"
+        } else {
+            SWITCHED_OFF
+        };
+        Some(out_of_use(checking, &last.name, why))
+    })
 }
 
 /// A site that writes a check of its own knows what it means: `critical` is certain, `warning` points somewhere. What

@@ -22,6 +22,9 @@ pub(super) fn mode(mode: Mode) -> Gate {
 /// more takes the case out of the check's hands.
 pub(super) fn check(input: &Input<'_>, case: &Case) -> Option<Gate> {
     let checking = input.checks.as_ref().filter(|_| case.clears == ClearedBy::CheckPasses)?;
+    if let Some(gone) = checks::gone::behind(case, checking.settings, checking.last) {
+        return Some(gate("check", false, format!("{}; {}", gone.sentence(), checks::gone::remedy(case))));
+    }
     let name = checks::name_of(case.code.as_str())?;
     let setting = checking.settings.named(name, checks::find(name).unwrap_or(&checks::SITE));
     let why = match (setting.mode, setting.action) {

@@ -3,10 +3,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults;
 use super::gate::{Gate, Standing};
+use super::same::Names;
 use crate::catalog::Catalog;
 use crate::pipeline::Input;
 use crate::serd::Engine;
-use crate::{Case, CaseId, CaseState, Confidence, Event, Provenance, Resource, RunId, Stamp, drill, parts};
+use crate::{
+    Case, CaseId, CaseState, ClearedBy, Confidence, Event, Provenance, Resource, RunId, Stamp, drill, parts,
+};
 
 /// The cases of one pass. The map makes a second open case for one fault on one resource impossible.
 #[derive(Debug)]
@@ -17,6 +20,7 @@ pub struct CaseBook<'a> {
     changed: BTreeSet<CaseId>,
     parts: BTreeMap<String, String>,
     gate: Gate,
+    names: Names<'a>,
     marks: Vec<Engine>,
 }
 
@@ -39,6 +43,7 @@ impl<'a> CaseBook<'a> {
             changed: BTreeSet::new(),
             parts: parts::known(input),
             gate: Gate::new(input),
+            names: Names::new(input),
             marks: Vec::new(),
         }
     }
@@ -71,7 +76,7 @@ impl<'a> CaseBook<'a> {
     /// Adds evidence: to the open case of its fault, else it opens one.
     pub fn evidence(&mut self, event: &Event, confidence: Confidence, run: Option<RunId>, why: String) {
         let key = self.key_for(event);
-        let (confidence, why) = match self.gate.judge(event, &key.0) {
+        let (confidence, why) = match self.gate.judge(event, &key.0, self.names) {
             Standing::News => (confidence, why),
             Standing::BeforeOurTime => (
                 Confidence::Suspected,
@@ -113,9 +118,22 @@ impl<'a> CaseBook<'a> {
         } else if matches!(event.resource, Resource::GpuIndex(_)) {
             self.only_named(&fault, event)
         } else {
-            None
+            self.under_another_name(&fault, event)
         };
         joined.cloned().unwrap_or((fault, resource))
+    }
+
+    /// The open case of this fault on the same thing, where that goes by another name.
+    fn under_another_name(&self, fault: &str, event: &Event) -> Option<&(String, String)> {
+        let same = |(key, case): &(&(String, String), &Case)| {
+            key.0 == fault && self.names.are_one(&case.resource, &event.resource)
+        };
+        self.open.iter().find(same).map(|(key, _)| key)
+    }
+
+    /// Whether two names are of one thing.
+    pub(super) fn are_one(&self, a: &Resource, b: &Resource) -> bool {
+        self.names.are_one(a, b)
     }
 
     /// A lost GPU that tells only its index, on a node where one fault of that kind stands against a GPU with an address,
@@ -216,7 +234,8 @@ fn open_case(event: &Event, fault: &str, confidence: Confidence, run: Option<Run
     }
 }
 
-/// New evidence can only make a case surer and its advice graver. Two kinds of sources that agree confirm it.
+/// New evidence can only make a case surer and its advice graver. Two kinds of sources that agree confirm it. What is to
+/// prove it gone is the graver evidence's; a check that passes proves only what nothing but the check has told.
 fn strengthen(case: &mut Case, event: &Event, confidence: Confidence) {
     let second_source = event.provenance == Provenance::Trusted
         && case.provenance == Provenance::Trusted
@@ -225,10 +244,13 @@ fn strengthen(case: &mut Case, event: &Event, confidence: Confidence) {
         if second_source && confidence >= Confidence::Probable { Confidence::Confirmed } else { confidence };
     case.confidence = case.confidence.max(confidence);
     case.provenance = case.provenance.max(event.provenance);
-    if event.advice > case.advice {
-        case.advice = event.advice;
+    if leaves_the_checks_hands(case, event) {
+        case.code = event.code.clone();
+        case.clears = event.clears;
+    } else if event.advice > case.advice && !is_of_a_check(event.clears) {
         case.clears = event.clears;
     }
+    case.advice = case.advice.max(event.advice);
     case.last_seen = case.last_seen.max(event.at);
     case.boot = event.boot.clone();
     // A real event in a drill's case makes the case real: from then on it is treated as such.
@@ -239,6 +261,16 @@ fn strengthen(case: &mut Case, event: &Event, confidence: Confidence) {
     if case.events.len() < KEPT_EVIDENCE {
         case.events.push(event.id.clone());
     }
+}
+
+const fn is_of_a_check(clears: ClearedBy) -> bool {
+    matches!(clears, ClearedBy::CheckPasses)
+}
+
+/// Another source tells of what only a state check had told: from then on its proof is asked for, in whatever order the two
+/// came.
+fn leaves_the_checks_hands(case: &Case, event: &Event) -> bool {
+    is_of_a_check(case.clears) && !matches!(event.clears, ClearedBy::CheckPasses | ClearedBy::None)
 }
 
 /// `xid` of `xid.79`: the kernel says `xid`, the probe says `nvml`.

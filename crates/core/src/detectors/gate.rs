@@ -2,6 +2,7 @@
 //!
 //! A new ledger, or one that had to be begun again, finds the kernel's log of this boot as it stands, with faults that
 //! may have been repaired since. And what was logged before a reboot, or before a repair that was proven, is history.
+use super::same::Names;
 use crate::pipeline::{Closed, Input};
 use crate::{BootId, ClearedBy, Event, SourceKind, Stamp};
 
@@ -33,12 +34,12 @@ impl Gate {
     }
 
     /// How much the event still says about the fault.
-    pub(super) fn judge(&self, event: &Event, fault: &str) -> Standing {
+    pub(super) fn judge(&self, event: &Event, fault: &str, names: Names<'_>) -> Standing {
         // Sweeps and checks tell of the present.
         if !matches!(event.source, SourceKind::Kmsg | SourceKind::KernelFile) || event.synthetic {
             return Standing::News;
         }
-        if self.is_before_repair(event, fault) || self.is_of_an_ended_boot(event) {
+        if self.is_before_repair(event, fault, names) || self.is_of_an_ended_boot(event) {
             return Standing::History;
         }
         match self.since {
@@ -47,8 +48,10 @@ impl Gate {
         }
     }
 
-    fn is_before_repair(&self, event: &Event, fault: &str) -> bool {
-        let closed = self.closed.iter().filter(|c| c.fault == fault && c.resource == event.resource);
+    fn is_before_repair(&self, event: &Event, fault: &str, names: Names<'_>) -> bool {
+        let same =
+            |closed: &&Closed| closed.fault == fault && names.are_one(&closed.resource, &event.resource);
+        let closed = self.closed.iter().filter(same);
         closed.map(|closed| closed.at).max().is_some_and(|at| event.at <= at)
     }
 

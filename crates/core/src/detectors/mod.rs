@@ -19,11 +19,13 @@ mod rates;
 mod reboot;
 mod recovery;
 mod replaced;
+mod same;
 mod state_check;
 mod storage;
 mod undone;
 
 pub use book::CaseBook;
+pub(crate) use same::Names;
 pub(crate) use state_check::close_what_passes;
 
 use crate::Event;

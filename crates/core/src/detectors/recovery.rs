@@ -1,11 +1,12 @@
 //! What failed and says it is well again: a link that came up, a server that answers, an array that was rebuilt.
 //!
 //! Some of it is believed at once, some only when it has stayed well for a while. The moment of the recovery is kept with
-//! the case in the ledger, so that the time also runs across passes and restarts; new evidence voids it.
+//! the case in the ledger, so that the time also runs across passes and restarts; new evidence voids it. While a state check
+//! still finds the same thing bad, no word of recovery is believed.
 use super::{CaseBook, Detector, faults};
 use crate::pipeline::Input;
 use crate::serd::{Engine, Occurrence};
-use crate::{Case, CaseState, ClearedBy, Event, Provenance, Role, Stamp};
+use crate::{Case, CaseState, ClearedBy, Event, Provenance, Role, Stamp, checks};
 
 pub(super) const DETECTOR: Detector = Detector { name: "recovery", detect };
 
@@ -33,7 +34,7 @@ fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
     for case in &open {
         let Some((_, settle_s)) = MENDS.iter().find(|(fault, _)| *fault == case.fault) else { continue };
         let known = mark_of(input, case);
-        let new = events.iter().filter(|event| heals(input, event, case)).map(|event| event.at).max();
+        let new = events.iter().filter(|event| heals(input, event, case, book)).map(|event| event.at).max();
         // The first recovery since the last evidence counts: the link may say several times that it is up.
         let Some(at) = known.filter(|at| *at > case.last_seen).or(new) else {
             if known.is_some() {
@@ -41,7 +42,7 @@ fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
             }
             continue;
         };
-        if input.now.micros_since(at) >= settle_s * 1_000_000 {
+        if input.now.micros_since(at) >= settle_s * 1_000_000 && !checks::holds_bad(input, case) {
             book.mark(mark(case, None));
             book.close(&case.id, CaseState::Resolved, input.now, told(case, at, *settle_s));
         } else if known != Some(at) {
@@ -57,11 +58,11 @@ fn told(case: &Case, at: Stamp, settle_s: i64) -> String {
     }
 }
 
-fn heals(input: &Input<'_>, event: &Event, case: &Case) -> bool {
+fn heals(input: &Input<'_>, event: &Event, case: &Case, book: &CaseBook<'_>) -> bool {
     event.role == Role::Recovery
         && event.provenance == Provenance::Trusted
         && event.synthetic == case.synthetic
-        && event.resource == case.resource
+        && book.are_one(&event.resource, &case.resource)
         && event.at > case.last_seen
         && (faults::fault_of(input.catalog, event.code.as_str()) == case.fault
             || (case.clears == ClearedBy::LinkUp && event.code.as_str() == "nic.link_up"))

@@ -20,16 +20,28 @@ fn is_of_a_check(event: &Event) -> bool {
         && checks::name_of(event.code.as_str()).is_some()
 }
 
+/// Faults of which the check that finds the thing whole again is as good a proof as any message of the kernel's: it has the
+/// members of the array, or the state of the link, before it.
+const PROVEN_BY_CHECK: &[&str] = &["nic.link", "raid.degraded"];
+
 /// Closes the cases whose check passes in this pass. Nothing clears by silence: a check that did not run, or could not
 /// look at the resource, closes nothing.
 pub(crate) fn close_what_passes(input: &Input<'_>, checked: &Checked, book: &mut CaseBook<'_>) {
     let passed: Vec<Case> = book
         .open()
-        .filter(|case| case.clears == ClearedBy::CheckPasses && checked.passes(case))
+        .filter(|case| match case.clears {
+            ClearedBy::CheckPasses => checked.passes(case),
+            _ => PROVEN_BY_CHECK.contains(&case.fault.as_str()) && is_mended(checked, case, book),
+        })
         .cloned()
         .collect();
     for case in passed {
-        let why = format!("{} finds {} good again", case.code, case.resource);
+        let by = if case.clears == ClearedBy::CheckPasses { case.code.as_str() } else { "the state check" };
+        let why = format!("{by} finds {} good again", case.resource);
         book.close(&case.id, CaseState::Resolved, input.now, why);
     }
+}
+
+fn is_mended(checked: &Checked, case: &Case, book: &CaseBook<'_>) -> bool {
+    checked.mended(case, |resource| book.are_one(resource, &case.resource))
 }

@@ -139,7 +139,7 @@ pub(in super::super) const AER: Check = Check {
     name: "pcie_uncorrected",
     finds: "uncorrected PCIe errors of a GPU, NVSwitch or network adapter since the last look",
     reads: &[Area::Pci],
-    fault: "pcie.aer_nonfatal",
+    fault: "pcie.link",
     good_for_s: 3_600,
     evaluate: uncorrected,
     ..GPU

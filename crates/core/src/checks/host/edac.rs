@@ -10,6 +10,7 @@ pub(in crate::checks) const UNCORRECTED: Check = Check {
     finds: "memory errors that could not be corrected, since boot",
     reads: &[Area::Edac],
     class: CauseClass::Hardware,
+    fault: "memory.dimm",
     evaluate: uncorrected,
     ..Check::HOST
 };
@@ -24,6 +25,7 @@ pub(in crate::checks) const CORRECTED: Check = Check {
         unit: "an hour, at least, between two looks",
         source: "ours: far above background (a few a day), far below what slows a machine; NHC complains at 9 in all",
     }),
+    fault: "dimm.corrected",
     good_for_s: 3600,
     evaluate: corrected,
     ..Check::HOST

@@ -24,6 +24,7 @@ pub(in crate::checks) const READ_ONLY: Check = Check {
     at: &[Where::Prolog, Where::HealthCheck],
     action: CheckAction::Drain,
     advice: Advice::Drain,
+    fault: "fs.local",
     evaluate: read_only,
     ..Check::HOST
 };

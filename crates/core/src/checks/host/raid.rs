@@ -9,6 +9,7 @@ pub(in crate::checks) const CHECK: Check = Check {
     finds: "an array of the kernel's RAID with fewer members than it should have, a failed one, or stopped",
     reads: &[Area::Raid],
     class: CauseClass::Hardware,
+    fault: "raid.degraded",
     evaluate,
     ..Check::HOST
 };
@@ -16,6 +17,8 @@ pub(in crate::checks) const CHECK: Check = Check {
 fn evaluate(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(raid) = said(input.facts.raid.as_ref()) else { return };
     findings.value(format!("{} arrays", raid.arrays.len()));
+    let is_there = |known: &Resource| matches!(known, Resource::Disk(name) if raid.arrays.iter().any(|a| a.name == *name));
+    input.blind_on_gone(findings, is_there);
     for array in &raid.arrays {
         let resource = Resource::Disk(array.name.clone());
         let name = &array.name;

@@ -10,7 +10,7 @@ use crate::{CauseClass, Resource};
 pub(in super::super) const PORT: Check = Check {
     name: "nic_port",
     finds: "an InfiniBand or RoCE port that is not active and should be",
-    fault: "nic.link_down",
+    fault: "nic.link",
     bad_for_s: 60,
     evaluate: port,
     ..NIC
@@ -106,7 +106,7 @@ pub(in super::super) fn gbps(mbps: u64) -> String {
 pub(in super::super) const INTERFACE: Check = Check {
     name: "nic_interface",
     finds: "a network interface without carrier that had one, or slower than it was",
-    fault: "nic.link_down",
+    fault: "nic.link",
     bad_for_s: 60,
     evaluate: interface,
     ..NIC
