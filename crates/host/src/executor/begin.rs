@@ -42,15 +42,15 @@ impl Executor<'_> {
         let mut pause = FIRST;
         let mut settled: Option<Deadline> = None;
         loop {
-            match self.scontrol.job_of(run) {
-                Ok(job) => match next(run, &job) {
+            match self.parts(run) {
+                Ok((name, jobs)) => match all(run, &jobs) {
                     Step::Over(why) => return self.done(why),
                     Step::Clear if settled.is_none() => {
                         settled = Some(Deadline::after(self.clock, CREDENTIALS));
                         pause = CREDENTIALS;
                     }
                     Step::Clear if settled.is_some_and(|at| !at.has_passed(self.clock)) => {}
-                    Step::Clear => match self.set_begin_time(&named(run, &job).scontrol_name(), not_before) {
+                    Step::Clear => match self.set_begin_time(&name, not_before) {
                         Ok(answer) => return self.done(answer),
                         Err(error) if !error.may_pass_later() => return self.failed(&error),
                         Err(_) => {}
@@ -73,6 +73,17 @@ impl Executor<'_> {
 }
 
 impl Executor<'_> {
+    /// The job's name and record; of a het job, that of all its components: the name means all of them.
+    fn parts(&self, run: &RunId) -> Result<(String, Vec<JobRecord>), ScontrolError> {
+        let job = self.scontrol.job_of(run)?;
+        let run = named(run, &job);
+        let jobs = match run.het {
+            None => vec![job],
+            Some(leader) => self.scontrol.components(leader)?.into_iter().map(|(_, job)| job).collect(),
+        };
+        Ok((run.scontrol_name(), jobs))
+    }
+
     fn set_begin_time(&self, name: &str, not_before: Option<Stamp>) -> Result<String, ScontrolError> {
         let wait =
             not_before.map_or(0, |at| at.micros_since(self.clock.now()).max(0).unsigned_abs() / 1_000_000);
@@ -82,6 +93,14 @@ impl Executor<'_> {
             wait => format!("begins in {wait} s: it was requeued a short while ago"),
         })
     }
+}
+
+/// Each component of a het job gets a begin time of its own, once its own epilogs have ended: it is the last that counts.
+fn all(run: &RunId, jobs: &[JobRecord]) -> Step {
+    let mut steps: Vec<Step> = jobs.iter().map(|job| next(run, job)).collect();
+    let at = steps.iter().position(|step| matches!(step, Step::Wait));
+    let at = at.or_else(|| steps.iter().position(|step| matches!(step, Step::Clear)));
+    if steps.is_empty() { Step::Wait } else { steps.swap_remove(at.unwrap_or(0)) }
 }
 
 fn next(run: &RunId, job: &JobRecord) -> Step {

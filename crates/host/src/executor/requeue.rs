@@ -17,28 +17,50 @@ impl Executor<'_> {
         };
         let name = named(run, &job).scontrol_name();
         if job.restarts > run.restart {
-            return self.keep_off(&name, &job, exclude, "requeued already");
+            return self.keep_off(run, &job, exclude, "requeued already");
         }
         if let Some(why) = another_run(run, &job).or_else(|| forbidden(&job)) {
             return self.left_alone(why);
         }
         match self.scontrol.requeue(&name, hold) {
-            Ok(()) => {
-                self.keep_off(&name, &job, exclude, if hold { "requeued and held" } else { "requeued" })
-            }
+            Ok(()) => self.keep_off(run, &job, exclude, if hold { "requeued and held" } else { "requeued" }),
             Err(ScontrolError::Refused { refusal: Refusal::AlreadyPending, .. }) => {
-                self.keep_off(&name, &job, exclude, "waits already")
+                self.keep_off(run, &job, exclude, "waits already")
             }
             Err(error) => self.failed(&error),
         }
     }
 
-    /// Adds the bad nodes to the ones the job must not run on. Slurm replaces the list, so it is read and written
-    /// whole. That this fails does not undo the requeue: the node is drained as well.
-    fn keep_off(&self, name: &str, job: &JobRecord, exclude: &[NodeName], what: &str) -> Outcome {
-        let could_not = |why: &dyn std::fmt::Display| {
-            self.done(format!("{what} as {name}; could not be kept off {}: {why}", list(exclude)))
+    /// Adds the bad nodes to the ones the job must not run on. That this fails does not undo the requeue: the node is
+    /// drained as well. Each component of a het job has a list of its own, and any of them may be sent to the bad node.
+    fn keep_off(&self, run: &RunId, job: &JobRecord, exclude: &[NodeName], what: &str) -> Outcome {
+        let run = named(run, job);
+        let name = run.scontrol_name();
+        let kept = match run.het {
+            None => self.keep_one_off(&name, &name, job, exclude),
+            Some(leader) => match self.scontrol.components(leader) {
+                Ok(components) => components.iter().try_fold(String::new(), |_, (offset, component)| {
+                    self.keep_one_off(&format!("{leader}+{offset}"), &name, component, exclude)
+                }),
+                Err(error) => {
+                    Err(format!("could not be kept off {}: its components: {error}", list(exclude)))
+                }
+            },
         };
+        self.done(format!("{what} as {name}; {}", kept.unwrap_or_else(|why| why)))
+    }
+
+    /// Slurm replaces the list, so it is read and written whole. `name` means the job or one component of it, `whole` all
+    /// of it.
+    fn keep_one_off(
+        &self,
+        name: &str,
+        whole: &str,
+        job: &JobRecord,
+        exclude: &[NodeName],
+    ) -> Result<String, String> {
+        let could_not =
+            |why: &dyn std::fmt::Display| Err(format!("could not be kept off {}: {why}", list(exclude)));
         let shown = job.fields.get("ExcNodeList").map_or("", String::as_str);
         if job.excluded.is_empty() && !matches!(shown, "" | "(null)") {
             // Writing without them would let the job onto nodes its owner keeps it off.
@@ -47,14 +69,14 @@ impl Executor<'_> {
         let mut nodes = job.excluded.clone();
         nodes.extend(exclude.iter().filter(|node| !job.excluded.contains(node)).cloned());
         if nodes.len() == job.excluded.len() {
-            return self.done(format!("{what} as {name}; kept off {} already", list(&nodes)));
+            return Ok(format!("kept off {} already", list(&nodes)));
         }
-        let said = format!("requeued, kept off {} after its fault; slurm-triage why {name}", list(exclude));
+        let said = format!("requeued, kept off {} after its fault; slurm-triage why {whole}", list(exclude));
         let both = super::explain::comment(job, &said)
             .map_or(Err(()), |said| self.scontrol.exclude_and_say(name, &nodes, &said).map_err(drop));
         // Where the word cannot be said, or together they are refused, the list alone is what counts.
         match both.or_else(|()| self.scontrol.exclude(name, &nodes)) {
-            Ok(()) => self.done(format!("{what} as {name}; kept off {}", list(&nodes))),
+            Ok(()) => Ok(format!("kept off {}", list(&nodes))),
             Err(error) => could_not(&error),
         }
     }

@@ -239,9 +239,59 @@ fn a_job_is_requeued_once_by_the_name_that_means_it_alone() {
     assert!(after.changes[1].starts_with("update JobId=42_1 ExcNodeList=n1 "), "{:?}", after.changes);
     let (_, after) = execute(Slurm::healthy(), &requeue(true), 1);
     assert_eq!(after.changes[0], "requeuehold 42_1");
-    let het = Slurm { name: "JobId=43 HetJobId=42 HetJobOffset=1".into(), ..Slurm::healthy() };
-    let (_, after) = execute(het, &requeue(false), 1);
-    assert_eq!(after.changes[0], "requeue 42", "the leader");
+}
+
+/// What `show job 42` prints of a het job whose second component is [`Slurm`]'s own job.
+fn het(states: [&str; 2], excluded: [&str; 2]) -> String {
+    let line = |job: u32, offset: usize| {
+        format!(
+            "JobId={job} HetJobId=42 HetJobOffset={offset} JobName=x JobState={} Reason=BeginTime Requeue=1 Restarts=1 \
+             BatchFlag=1 ExitCode=1:0 ExcNodeList={} NodeList=n{job}\n",
+            states[offset], excluded[offset]
+        )
+    };
+    line(42, 0) + &line(43, 1)
+}
+
+#[test]
+fn a_het_job_is_requeued_by_its_leader_and_what_each_component_excludes_is_kept() {
+    let mut slurm = Slurm { name: "JobId=43 HetJobId=42 HetJobOffset=1".into(), ..Slurm::healthy() };
+    let runner = Scripted::new(move |command| match command.args.last().map(String::as_str) {
+        Some("42") if command.args[0] == "-o" => answered(&het(["COMPLETING", "COMPLETING"], ["n4", "n3"])),
+        _ if command.args[0] == "update" => answered(""),
+        _ => slurm.answer(command),
+    });
+    assert!(once(&runner, &requeue(false)).done);
+    let said = "AdminComment=slurm-triage: requeued, kept off n1 after its fault; slurm-triage why 42";
+    let asked = runner.asked();
+    assert_eq!(asked[1], "requeue 42", "the leader");
+    assert_eq!(asked[3], format!("update JobId=42+0 ExcNodeList=n[4,1] {said}"));
+    assert_eq!(asked[4], format!("update JobId=42+1 ExcNodeList=n[3,1] {said}"));
+}
+
+#[test]
+fn the_begin_time_of_a_het_job_is_cleared_when_its_last_component_has_left_completing() {
+    let looks = Rc::new(RefCell::new(0_u32));
+    let count = Rc::clone(&looks);
+    let mut slurm = Slurm {
+        name: "JobId=43 HetJobId=42 HetJobOffset=1".into(),
+        job: "PENDING".into(),
+        why: "BeginTime".into(),
+        restarts: 1,
+        ..Slurm::healthy()
+    };
+    let runner = Scripted::new(move |command| match command.args.last().map(String::as_str) {
+        Some("42") if command.args[0] == "-o" => {
+            *count.borrow_mut() += 1;
+            let leader = if *count.borrow() < 5 { "COMPLETING" } else { "PENDING" };
+            answered(&het([leader, "PENDING"], ["n1", "n1"]))
+        }
+        Some("StartTime=now") => answered(""),
+        _ => slurm.answer(command),
+    });
+    assert!(once(&runner, &begin()).done);
+    assert_eq!(*looks.borrow(), 6, "once more after the credentials' two seconds");
+    assert_eq!(runner.asked().last().unwrap(), "update JobId=42 StartTime=now");
 }
 
 #[test]

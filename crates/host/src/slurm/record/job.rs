@@ -23,6 +23,32 @@ pub fn job(answer: &str, job: u32) -> Result<JobRecord, RecordError> {
     }
 }
 
+/// The components of a het job in an answer, each with its offset. They are named by leader and offset, which stand before
+/// the first text of a user: a text that imitates a record can only name a component of the same job.
+///
+/// # Errors
+/// When none is there, or one contradicts itself.
+pub fn components(answer: &str, leader: u32) -> Result<Vec<(u32, JobRecord)>, RecordError> {
+    let mut found = Vec::new();
+    for record in records(answer, "JobId=") {
+        let ids = Fields::of(ids(record));
+        let of = number(ids.first("JobId")).zip(number(ids.first("HetJobOffset")));
+        if let Some((id, offset)) = of.filter(|_| number(ids.first("HetJobId")) == Some(leader)) {
+            found.push((offset, job(answer, id)?));
+        }
+    }
+    if found.is_empty() {
+        return Err(RecordError::Missing(format!("het job {leader}")));
+    }
+    Ok(found)
+}
+
+/// What scontrol will be told to act on stands before the first text of a user. Elsewhere it could name another user's
+/// job, and a record without it looks the same as one with it.
+fn ids(record: &str) -> &str {
+    record.split_once(" JobName=").map_or(record, |(ids, _)| ids)
+}
+
 fn read(record: &str, job: u32) -> Result<JobRecord, RecordError> {
     let fields = Fields::of(record);
     let get =
@@ -32,9 +58,7 @@ fn read(record: &str, job: u32) -> Result<JobRecord, RecordError> {
     let shown = shown.ok_or_else(|| RecordError::Missing(format!("job {job}")))?;
     let reason = get("Reason")?;
     let (state, completing) = state(shown, reason, get("ExitCode")?);
-    // What scontrol will be told to act on stands before the first text of a user. Elsewhere it could name another
-    // user's job, and a record without it looks the same as one with it.
-    let ids = Fields::of(record.split_once(" JobName=").map_or(record, |(ids, _)| ids));
+    let ids = Fields::of(ids(record));
     let array = number(ids.first("ArrayJobId")).zip(number(ids.first("ArrayTaskId")));
     Ok(JobRecord {
         job,

@@ -4,7 +4,7 @@ mod job;
 mod node;
 mod split;
 
-pub use job::job;
+pub use job::{components, job};
 pub use node::nodes;
 
 /// An answer that does not tell what was asked.

@@ -94,6 +94,15 @@ impl Scontrol<'_> {
         Ok(record::job(&answer, job)?)
     }
 
+    /// The components of a het job, each with its offset: `scontrol show job` of the leader shows all of them.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn components(&self, leader: u32) -> Result<Vec<(u32, JobRecord)>, ScontrolError> {
+        let answer = self.call(&["-o", "show", "job", &leader.to_string()])?;
+        Ok(record::components(&answer, leader)?)
+    }
+
     /// The nodes, with one call; none without a call.
     ///
     /// # Errors
@@ -171,7 +180,7 @@ impl Scontrol<'_> {
     /// # Errors
     /// See [`ScontrolError`].
     pub fn exclude(&self, name: &str, nodes: &[NodeName]) -> Result<(), ScontrolError> {
-        self.update(&[format!("JobId={}", job_arg(name)?), format!("ExcNodeList={}", names(nodes)?)])
+        self.update(&[format!("JobId={}", part_arg(name)?), format!("ExcNodeList={}", names(nodes)?)])
     }
 
     /// Replaces the list of nodes a job must not run on, and says why where its operators look.
@@ -185,7 +194,7 @@ impl Scontrol<'_> {
         comment: &str,
     ) -> Result<(), ScontrolError> {
         self.update(&[
-            format!("JobId={}", job_arg(name)?),
+            format!("JobId={}", part_arg(name)?),
             format!("ExcNodeList={}", names(nodes)?),
             format!("AdminComment={comment}"),
         ])
@@ -278,9 +287,8 @@ fn names(nodes: &[NodeName]) -> Result<String, ScontrolError> {
 
 /// A job's name for scontrol: digits, and `_` between an array's and a task's.
 fn job_arg(name: &str) -> Result<&str, ScontrolError> {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (job, task) = name.split_once('_').map_or((name, None), |(job, task)| (job, Some(task)));
-    if number(job) && task.is_none_or(number) {
+    if is_number(job) && task.is_none_or(is_number) {
         Ok(name)
     } else {
         Err(ScontrolError::BadName(name.to_owned()))
@@ -298,3 +306,16 @@ impl fmt::Debug for Scontrol<'_> {
 
 #[cfg(test)]
 mod tests;
+/// The same, or one component of a het job: the leader, `+`, and its offset. The leader alone means all of them (tried on
+/// 22.05).
+fn part_arg(name: &str) -> Result<&str, ScontrolError> {
+    match name.split_once('+') {
+        Some((leader, offset)) if is_number(leader) && is_number(offset) => Ok(name),
+        _ => job_arg(name),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
