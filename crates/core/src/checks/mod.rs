@@ -123,14 +123,6 @@ pub(crate) fn fault_of(code: &str) -> Option<&'static str> {
     find(code.strip_prefix(CODE)?).map(|check| check.fault).filter(|fault| !fault.is_empty())
 }
 
-/// What the code of a check's event begins with; the check's name follows.
-pub const CODE: &str = "check.";
-
-/// The same for what a site's own check found.
-pub const SITE_CODE: &str = "site.";
-
-/// The name of the check behind a code: `mounts` of `check.mounts`, `site.nhc` of `site.nhc`.
-pub fn name_of(code: &str) -> Option<&str> {
 /// Whether a check that knows the case's fault found the same thing bad when it last looked.
 pub(crate) fn holds_bad(input: &Input<'_>, case: &Case) -> bool {
     let names = Names::new(input);
@@ -144,5 +136,13 @@ pub(crate) fn holds_bad(input: &Input<'_>, case: &Case) -> bool {
     })
 }
 
+/// What the code of a check's event begins with; the check's name follows.
+pub const CODE: &str = "check.";
+
+/// The same for what a site's own check found.
+pub const SITE_CODE: &str = "site.";
+
+/// The name of the check behind a code: `mounts` of `check.mounts`, `site.nhc` of `site.nhc`.
+pub fn name_of(code: &str) -> Option<&str> {
     code.strip_prefix(CODE).or_else(|| code.starts_with(SITE_CODE).then_some(code))
 }
