@@ -82,6 +82,7 @@ fn about(action: &Action) -> About<'_> {
         | Action::Reset { node, case, .. }
         | Action::Reboot { node, case, .. }
         | Action::Verify { node, case, .. }
+        | Action::Down { node, case, .. }
         | Action::Resume { node, case, .. } => {
             About { node: Some(node), case: Some(case), ..About::default() }
         }

@@ -19,6 +19,9 @@ pub(crate) struct PolicyView {
     pub(crate) error: Option<String>,
     /// The mode of each action.
     pub(crate) mode: ModesView,
+    /// A health check lifts our own drain once the repair is proven.
+    #[serde(skip)]
+    pub(crate) brings_back: bool,
 }
 
 /// `monitor` or `act`, for each action. A rule of its own mode can only be stricter.
@@ -38,14 +41,15 @@ impl PolicyView {
         let path = site.config.paths.policy.clone();
         let (policy, error) = match policy_file::load(&path) {
             Ok(policy) => (policy, None),
-            Err(error) => (Policy::default(), Some(error.to_string())),
+            Err(error) => (Policy::default(), Some(error.in_force())),
         };
         let mode = ModesView {
             drain: policy.mode.of(Intent::Drain),
             requeue: policy.mode.of(Intent::Requeue),
             refuse_job: policy.mode.of(Intent::RefuseJob),
         };
-        Self { present: error.is_some() || path.exists(), path, error, mode }
+        let brings_back = policy.repair.resume.mode(mode.drain) == Some(Mode::Act);
+        Self { present: error.is_some() || path.exists(), path, error, mode, brings_back }
     }
 }
 

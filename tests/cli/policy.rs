@@ -27,9 +27,34 @@ fn a_slip_is_told_with_its_place_and_the_word_that_was_meant() {
     let node = node();
     let path = write(&node, "new.toml", "version = 1\n\n[brake]\nmax_node = 3\n");
     node.run(&["policy", "check", &path]).expect(1).says(":4:1: ").says("did you mean \"max_nodes\"?");
-    let path = write(&node, "new.toml", "version = 1\n[[rule]]\nname = \"r\"\nnode = \"reboot_when_idle\"\n");
-    node.run(&["policy", "check", &path]).expect(1).says(":4:").says("[repair] reboot");
+    let path = write(&node, "new.toml", "version = 1\n[[rule]]\nname = \"r\"\nnode = \"reboot\"\n");
+    node.run(&["policy", "check", &path]).expect(1).says(":4:").says("reboot_when_idle");
     node.run(&["policy", "check", "/nonexistent.toml"]).expect(1).says("/nonexistent.toml");
+}
+
+#[test]
+fn only_the_policy_that_holds_is_said_to_hold_everything_back() {
+    let node = node();
+    let broken = "version = 1\n[brake]\nmax_node = 3\n";
+    let other = write(&node, "new.toml", broken);
+    node.run(&["policy", "check", &other]).expect(1).does_not_say("only written down");
+    node.write("policy.toml", broken);
+    node.run(&["policy", "check"]).expect(1).says("only written down until it is mended");
+    node.run(&["policy", "test", "xid.79"]).says("only written down until it is mended");
+}
+
+#[test]
+fn a_rule_that_says_down_is_told_as_a_drain_and_a_down() {
+    let node = node();
+    let text = |mode: &str| format!("version = 1\n[mode]\n{mode}\n[[rule]]\nname = \"r\"\nnode = \"down\"\n");
+    let path = write(&node, "new.toml", &text("default = \"act\""));
+    node.run(&["policy", "test", "xid.79", "--policy", &path])
+        .expect(0)
+        .says("node n1: drain by rule r, every gate lets it through")
+        .says("node n1: down by rule r, every gate lets it through");
+    node.run(&["policy", "check", &path]).expect(0);
+    let path = write(&node, "new.toml", &text("down = \"act\""));
+    node.run(&["policy", "check", &path]).expect(1).says("goes by way of a drain");
 }
 
 #[test]

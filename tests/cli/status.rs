@@ -109,6 +109,17 @@ fn status_as_json() {
 }
 
 #[test]
+fn a_drain_that_a_health_check_will_lift_is_not_handed_to_a_person() {
+    let node = Node::with(a_gpu_dies_and_it_is_seen_to);
+    node.policy("act");
+    node.run(&["why", "n1"]).expect(0).says("Next: n1 is drained").says("state=undrain");
+    let acting = triage_core::policy::DEFAULT_POLICY.replace("\"monitor\"", "\"act\"");
+    node.write("policy.toml", &acting);
+    let told = node.run(&["why", "n1"]).expect(0).says("Next: n1 is drained");
+    told.says("then a health check lifts the drain").does_not_say("state=undrain");
+}
+
+#[test]
 fn a_drain_that_outlives_its_case_is_told_with_what_holds_the_return() {
     let node = Node::with(a_gpu_dies_and_it_is_seen_to);
     let case = tale().case;
@@ -139,6 +150,7 @@ fn a_drain_that_outlives_its_case_is_told_with_what_holds_the_return() {
         let action = triage_core::Action::Resume {
             node: case.node.clone(),
             case: case.id.clone(),
+            from_down: false,
             decision: wanted.id.clone(),
         };
         let back = triage_ledger::NewIntent { action, expires: at.plus_secs(300), synthetic: false };

@@ -90,6 +90,8 @@ pub(crate) fn put_in_order(cluster: &Cluster) {
         let queue = cluster.run(&["squeue", "--noheader", "--all"]);
         (queue.ok() && queue.out.trim().is_empty()).then_some(())
     });
+    // What a test that failed has left.
+    cluster.scontrol(&["delete", "reservationname=test"]);
     for name in ["n1", "n2", "n3", "n4"] {
         if !cluster.node(name).get("Reason").is_empty() {
             cluster.scontrol(&["update", &format!("nodename={name}"), "state=resume"]).success("resume");

@@ -9,8 +9,10 @@ use crate::{JobSpan, NodeName, NodeRecord, Stamp, reason};
 pub struct Fleet {
     /// All nodes of the cluster.
     pub nodes: Vec<NodeRecord>,
-    /// The leaf switch this node hangs on, from `topology.conf`, where there is one.
+    /// The leaf switch this node hangs on, from `topology.yaml` or `topology.conf`, where there is one.
     pub switch: Option<Switch>,
+    /// Why no switch is known, where there is such a file and it does not tell.
+    pub no_switch: Option<String>,
 }
 
 /// A leaf switch.
@@ -195,7 +197,7 @@ mod tests {
             assert_eq!(Brakes::default().of_partition(size), most, "{size}");
         }
         let nodes: Vec<NodeRecord> = (0..8).map(|n| record(&format!("n{n}"), None)).collect();
-        let fleet = Fleet { nodes, switch: None };
+        let fleet = Fleet { nodes, ..Fleet::default() };
         let limits = limits(&Brakes::default(), &fleet, &NodeName::from("n1"), Stamp::from_secs(0), []);
         assert_eq!(limits.iter().map(|limit| limit.most).collect::<Vec<_>>(), [32, 4, 2]);
     }

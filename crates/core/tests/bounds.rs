@@ -43,7 +43,7 @@ fn fleet(out_by_us: usize, when: Stamp) -> Fleet {
         partitions: vec!["p".to_owned()],
         ..NodeRecord::default()
     }));
-    Fleet { nodes, switch: None }
+    Fleet { nodes, ..Fleet::default() }
 }
 
 #[test]

@@ -382,3 +382,48 @@ fn root_runs_what_the_policy_says_and_not_what_a_ledger_holds() {
     assert!(!verify(vec![command("v"), Command { command: vec!["/tmp/evil".into()], ..command("w") }]));
     assert!(!Policy::default().repair.allows(&reset()), "switched off since it was wanted");
 }
+
+#[test]
+fn a_check_that_may_only_note_keeps_no_node_out_and_one_that_drains_does() {
+    use triage_core::checks::{CheckAction, CheckSetting, CheckSettings, Checking, Expect};
+    use triage_core::facts::NodeFacts;
+    let (catalog, policy) = (catalog(), policy(|_| ()));
+    let closed = case(CaseState::Resolved, ClearedBy::RowRemap);
+    let other = Case {
+        id: CaseId::from("ffffffff"),
+        fault: "check.mounts".to_owned(),
+        code: Code::from("check.mounts"),
+        resource: Resource::Fs("/scratch".to_owned()),
+        advice: Advice::Drain,
+        ..case(CaseState::Open, ClearedBy::CheckPasses)
+    };
+    let (facts, expect) = (NodeFacts::default(), Expect::default());
+    let kinds = |setting: CheckSetting| {
+        let settings = CheckSettings([("mounts".to_owned(), setting)].into());
+        let mut input = check(&catalog, &policy, &closed, "IDLE", Vec::new());
+        input.cases.push(other.clone());
+        input.checks = Some(Checking {
+            made: false,
+            facts: &facts,
+            before: None,
+            expect: &expect,
+            baseline: None,
+            settings: &settings,
+            last: &[],
+        });
+        let output = step(&input);
+        let gates: Vec<(bool, String)> = output
+            .decisions
+            .iter()
+            .filter(|decision| decision.intent == Intent::Resume)
+            .flat_map(|decision| decision.gates.iter().filter(|gate| gate.name == "other_case"))
+            .map(|gate| (gate.passed, gate.why.clone()))
+            .collect();
+        (output.actions.iter().any(|action| action.kind() == "resume"), gates[0].0)
+    };
+    let drains = CheckSetting { action: Some(CheckAction::Drain), ..CheckSetting::default() };
+    assert_eq!(kinds(drains.clone()), (false, false));
+    assert_eq!(kinds(CheckSetting { mode: Some(Mode::Monitor), ..drains }), (true, true));
+    let notes = CheckSetting { action: Some(CheckAction::Note), ..CheckSetting::default() };
+    assert_eq!(kinds(notes), (true, true));
+}

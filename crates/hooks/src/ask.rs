@@ -8,7 +8,7 @@ use triage_core::pipeline::{Asked, Input};
 use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
 use triage_host::clock::Deadline;
 use triage_host::executor::Executor;
-use triage_host::slurm::topology::switch_of;
+use triage_host::slurm::topology::{self, Place};
 use triage_host::slurm::{Scontrol, ScontrolError};
 
 use crate::ctx::Ctx;
@@ -51,21 +51,29 @@ pub(crate) fn fleet(ctx: &Ctx<'_>, input: &Input<'_>) -> Asked<Fleet> {
     let place = input.span.iter().find_map(|span| span.nodes.iter().position(|node| *node == ctx.node));
     let wait = STAGGER.saturating_mul(place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0));
     ctx.clock.sleep(wait.min(LONGEST_STAGGER).min(ctx.deadline.left(ctx.clock) / 4));
-    let switch = topology(ctx).and_then(|path| switch_of(&path, &ctx.node));
+    let place = topology(ctx).map_or(Place::Nowhere, |path| topology::place_of(&path, &ctx.node));
+    let (switch, no_switch) = match place {
+        Place::Below(switch) => (Some(switch), None),
+        Place::Nowhere => (None, None),
+        Place::Unknown(why) => {
+            log::warn!("{why}; no brake counts by switch until it is mended");
+            (None, Some(why))
+        }
+    };
     match answer(ctx, |scontrol| scontrol.every_node()) {
-        Asked::Answer(nodes) => Asked::Answer(Fleet { nodes, switch }),
+        Asked::Answer(nodes) => Asked::Answer(Fleet { nodes, switch, no_switch }),
         Asked::NoAnswer(why) => Asked::NoAnswer(why),
         Asked::NotAsked => Asked::NotAsked,
     }
 }
 
-/// `topology.conf`, as configured, else beside slurm.conf.
+/// The file of the topology: as configured, else beside slurm.conf.
 fn topology(ctx: &Ctx<'_>) -> Option<PathBuf> {
     if let Some(path) = &ctx.config.slurm.topology {
         return Some(path.clone());
     }
     let conf = scontrol(ctx).conf.map_or_else(|| PathBuf::from("/etc/slurm/slurm.conf"), PathBuf::from);
-    Some(conf.parent()?.join("topology.conf"))
+    topology::beside(&conf)
 }
 
 /// The job as Slurm has it.

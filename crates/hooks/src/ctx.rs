@@ -71,7 +71,7 @@ impl<'a> Ctx<'a> {
         let boot = root.boot_id().map_err(CtxError::Boot)?;
         let mut notes = Vec::new();
         let policy = policy_file::load(&config.paths.policy).unwrap_or_else(|error| {
-            notes.push(note(Level::Error, "policy.unusable", error.to_string()));
+            notes.push(note(Level::Error, "policy.unusable", error.in_force()));
             Policy::default()
         });
         let deadline = Deadline::after(clock, limit);

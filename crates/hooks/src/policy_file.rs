@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// It could not be read.
-    #[error("{}: {source}; every decision is only written down until it can be read", path.display())]
+    #[error("{}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum PolicyError {
     },
     /// Somebody but root could have written it, and it says what root does.
     #[error(
-        "{}: others than root can write it: chown root and chmod go-w it; every decision is only written down until then",
+        "{}: others than root can write it: chown root and chmod go-w it",
         path.display()
     )]
     Unsafe {
@@ -38,7 +38,7 @@ pub enum PolicyError {
         path: PathBuf,
     },
     /// It is not TOML, or has keys or words this version does not know.
-    #[error("{}{text}; every decision is only written down until it is mended", path.display())]
+    #[error("{}{text}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum PolicyError {
         text: String,
     },
     /// A rule makes no sense.
-    #[error("{}:{line}: rule {number} (\"{name}\"): {fault}; every decision is only written down until it is mended", path.display())]
+    #[error("{}:{line}: rule {number} (\"{name}\"): {fault}", path.display())]
     Rule {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum PolicyError {
         fault: String,
     },
     /// A figure or a step makes no sense.
-    #[error("{}: {fault}; every decision is only written down until it is mended", path.display())]
+    #[error("{}: {fault}", path.display())]
     Figure {
         /// The file.
         path: PathBuf,
@@ -75,6 +75,14 @@ pub enum PolicyError {
         /// The version found.
         found: u32,
     },
+}
+
+impl PolicyError {
+    /// The same of the file that is to hold, with what follows from it.
+    pub fn in_force(&self) -> String {
+        let until = if matches!(self, Self::Read { .. }) { "it can be read" } else { "it is mended" };
+        format!("{self}; every decision is only written down until {until}")
+    }
 }
 
 /// Reads and checks a policy. A file that is not there is the default policy.
@@ -230,7 +238,11 @@ mod tests {
     #[test]
     fn a_rule_that_makes_no_sense_is_refused() {
         let error = parse("version = 1\n[[rule]]\nname = \"r\"\nnode = \"requeue\"\n").unwrap_err();
-        assert!(error.contains("rule 1 (\"r\")") && error.contains("use none, note or drain"), "{error}");
+        assert!(
+            error.contains("rule 1 (\"r\")")
+                && error.contains("use none, note, drain, reboot_when_idle or down"),
+            "{error}"
+        );
     }
 
     #[test]

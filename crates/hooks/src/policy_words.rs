@@ -1,14 +1,8 @@
 //! What to write instead: the word that was probably meant, and what words of other programs are called here.
 
-/// Words that say what this version does not do, and what does it.
-const ELSEWHERE: [(&str, &str); 3] = [
-    (
-        "reboot_when_idle",
-        "no rule reboots a node: use \"drain\", and [repair] reboot = \"act\" for what follows",
-    ),
-    ("reboot", "no rule reboots a node: use \"drain\", and [repair] reboot = \"act\" for what follows"),
-    ("down", "a node is never set down by us, its jobs would be killed: use \"drain\""),
-];
+/// Words that others use, and what they are called here.
+const ELSEWHERE: [(&str, &str); 1] =
+    [("reboot", "use \"reboot_when_idle\", or \"drain\" and [repair] reboot = \"act\" for what follows")];
 
 /// What to do about an unknown key or word, from the parser's message: it quotes the word met first and those it knows
 /// after that, each between backticks.
@@ -62,7 +56,7 @@ mod tests {
         assert_eq!(hint(&message("calss")).as_deref(), Some("did you mean \"class\"?"));
         assert_eq!(hint(&message("weather")), None);
         assert_eq!(hint("nothing quoted"), None);
-        assert!(hint("unknown variant `reboot_when_idle`, expected `none`").unwrap().contains("[repair]"));
+        assert!(hint("unknown variant `reboot`, expected `none`").unwrap().contains("reboot_when_idle"));
     }
 
     #[test]

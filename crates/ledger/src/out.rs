@@ -46,7 +46,7 @@ pub(crate) fn cases(conn: &Connection) -> Result<Vec<OutCase>> {
 
 fn tries(conn: &Connection, case: &Case) -> Result<Vec<Try>> {
     let mut statement = conn.prepare(&format!(
-        "SELECT {} FROM actions a WHERE a.case_id = ?1 AND a.kind IN ('reset', 'reboot', 'verify')
+        "SELECT {} FROM actions a WHERE a.case_id = ?1 AND a.kind IN ('reset', 'reboot', 'verify', 'down')
          ORDER BY a.id DESC LIMIT ?2",
         intent::COLUMNS
     ))?;

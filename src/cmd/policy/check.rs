@@ -32,9 +32,12 @@ pub(super) fn run(common: &Common, file: Option<&Path>) -> CmdResult {
         Some(file) => policy_file::read_any(file),
         None => policy_file::load(path),
     };
+    // What a fault of the file costs is only so for the one that holds.
+    let holds = file.is_none_or(|file| file == site.config.paths.policy);
+    let told = |error: policy_file::PolicyError| if holds { error.in_force() } else { error.to_string() };
     let (policy, error) = match read {
         Ok(policy) => (Some(policy), None),
-        Err(error) => (None, Some(error.to_string())),
+        Err(error) => (None, Some(told(error))),
     };
     let warnings = policy.as_ref().map(|policy| warnings(policy, &site.catalog().0)).unwrap_or_default();
     let well = error.is_none() && warnings.is_empty();
@@ -105,15 +108,19 @@ fn of_rule(policy: &Policy, rule: &Rule, codes: &[String]) -> Vec<String> {
             "mode = \"act\" has no effect while [mode] says monitor: a rule can only be stricter".to_owned(),
         );
     }
-    if rule.node == Intent::Drain && rule.evidence == Some(Provenance::User) {
+    if rule.node == Intent::Down && acts(Intent::Down) && !acts(Intent::Drain) {
+        warnings.push("never sets down: it goes by way of a drain, and [mode] drain says monitor".to_owned());
+    }
+    let drains = rule.node.takes_node_out();
+    if drains && rule.evidence == Some(Provenance::User) {
         warnings.push("never drains: what a user can write does not reach a node".to_owned());
     }
     let harmless = |class: &CauseClass| matches!(class, CauseClass::Application | CauseClass::None);
-    if rule.node == Intent::Drain && !rule.class.is_empty() && rule.class.iter().all(harmless) {
+    if drains && !rule.class.is_empty() && rule.class.iter().all(harmless) {
         warnings
             .push("drains for what a program did: such a fault asks for no drain, so it is noted".to_owned());
     }
-    if rule.node == Intent::Drain && rule.confidence < policy.node.min_confidence {
+    if drains && rule.confidence < policy.node.min_confidence {
         warnings.push(format!(
             "wants a drain from {} on, but [node] min_confidence holds it below {}",
             rule.confidence, policy.node.min_confidence

@@ -7,6 +7,7 @@ mod tried;
 
 use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use triage_core::policy::Policy;
 use triage_core::{CauseClass, Confidence, Resource};
@@ -132,7 +133,7 @@ fn policy_of(site: &Site, file: Option<&Path>) -> anyhow::Result<(PathBuf, Polic
         Some(file) => Ok((file.to_owned(), triage_hooks::policy_file::read_any(file)?)),
         None => {
             let path = site.config.paths.policy.clone();
-            let policy = triage_hooks::policy_file::load(&path)?;
+            let policy = triage_hooks::policy_file::load(&path).map_err(|error| anyhow!(error.in_force()))?;
             Ok((path, policy))
         }
     }

@@ -134,7 +134,11 @@ impl Past {
         for decision in ledger.decisions(&filter)? {
             match (&decision.subject, decision.case.clone(), decision.verdict.clone()) {
                 (Subject::Node(_), Some(case), _) if is_of_a_rule(&decision) => {
-                    by_case.insert(case, decision);
+                    // A node is set down by way of a drain: of two decisions of one moment the graver one tells.
+                    let lesser = |known: &Decision| known.at == decision.at && known.intent > decision.intent;
+                    if !by_case.get(&case).is_some_and(lesser) {
+                        by_case.insert(case, decision);
+                    }
                 }
                 (Subject::Run(_), _, Some(verdict)) => {
                     by_verdict.insert(verdict, decision);
@@ -171,7 +175,8 @@ impl Past {
             input.memory = Asked::Answer(self.memory_at(case, policy));
         }
         input.fleet = Asked::NoAnswer("not asked in a replay".to_owned());
-        let now = weigh(&input, &[open], None).0.into_iter().find(is_of_a_rule);
+        let decided = weigh(&input, &[open], None).0.into_iter().filter(is_of_a_rule);
+        let now = decided.max_by_key(|decision| decision.intent);
         outcome.compare(self.by_case.get(&case.id), now.as_ref(), || Difference {
             at: case.last_seen,
             subject: format!("node {}", case.node),
@@ -213,7 +218,7 @@ fn fault_of(case: &Case) -> (String, String) {
 
 /// The way back into service has decisions of its own, which no rule makes.
 fn is_of_a_rule(decision: &Decision) -> bool {
-    matches!(decision.intent, Intent::None | Intent::Note | Intent::Drain)
+    matches!(decision.intent, Intent::None | Intent::Note | Intent::Drain | Intent::Down)
 }
 
 #[derive(Default)]

@@ -107,3 +107,10 @@ pub(super) fn wait_settled(cluster: &Cluster, node: &str) -> Vec<String> {
         (!lines.is_empty() && !lines.iter().any(open)).then_some(lines)
     })
 }
+
+/// Puts a rule with these lines before all others.
+pub(super) fn first_rule(cluster: &Cluster, lines: &str) {
+    cluster.policy(|text| {
+        text.replacen("\n[[rule]]\n", &format!("\n[[rule]]\nname = \"as-asked\"\n{lines}\n\n[[rule]]\n"), 1)
+    });
+}

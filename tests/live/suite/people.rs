@@ -5,7 +5,7 @@ use crate::cluster::{Cluster, built};
 use crate::shared;
 
 /// `slurm-triage` on a node of the cluster.
-fn say(cluster: &Cluster, node: &str, args: &[&str]) -> String {
+pub(super) fn say(cluster: &Cluster, node: &str, args: &[&str]) -> String {
     let program = built().join("slurm-triage");
     let config = cluster.dir().join("etc/triage.toml");
     let place =

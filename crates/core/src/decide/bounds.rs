@@ -123,7 +123,11 @@ pub(super) fn brake(input: &Input<'_>, case: &Case) -> Gate {
             let limits = limits(input, case, fleet);
             match fleet::held(&limits, &fleet.nodes, &input.node) {
                 Some(why) => gate(BRAKE, false, why),
-                None => gate(BRAKE, true, "fewer nodes are out by us than the brakes allow"),
+                None => {
+                    let unknown = fleet.no_switch.iter().map(|why| format!("; no racks are known: {why}"));
+                    let unknown: String = unknown.collect();
+                    gate(BRAKE, true, format!("fewer nodes are out by us than the brakes allow{unknown}"))
+                }
             }
         }
         // Whoever drains looks again afterwards and takes it back where it was one too many.

@@ -3,6 +3,7 @@
 mod again;
 mod bounds;
 mod claims;
+mod down;
 mod gates;
 mod hold;
 mod job;

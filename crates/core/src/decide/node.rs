@@ -1,5 +1,5 @@
 //! What to do about this node, for one open case.
-use super::{Decided, Draft, bounds, claims, gates};
+use super::{Decided, Draft, bounds, claims, down, gates};
 use crate::pipeline::Input;
 use crate::policy::Matched;
 use crate::{Action, Case, Gate, Intent, Mode, Subject, fleet, reason};
@@ -8,10 +8,12 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
     let repeats = claims::repeats(input, case);
     let matched = input.policy.rule_for(&claims::of_case(input, case, repeats.as_deref()));
     // A rule may want a drain for a class; a case whose evidence asks for less than that only gets a note.
-    let intent = match matched.node {
-        Intent::Drain if !case.advice.wants_node_out() => Intent::Note,
+    let wanted = match matched.node {
+        intent if intent.takes_node_out() && !case.advice.wants_node_out() => Intent::Note,
         intent => intent,
     };
+    // Each is a drain first; what follows it has a decision of its own.
+    let intent = if wanted.takes_node_out() { Intent::Drain } else { wanted };
     if intent == Intent::None {
         return;
     }
@@ -26,7 +28,15 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
         case: Some(case),
         verdict: None,
         synthetic: case.synthetic,
-        why: format!("{} {} {} on {}: {}", case.confidence, case.class, case.fault, case.resource, case.why),
+        why: format!(
+            "{} {} {} on {}: {}{}",
+            case.confidence,
+            case.class,
+            case.fault,
+            case.resource,
+            case.why,
+            and_then(wanted)
+        ),
     };
     if let Some(decision) = decided.push(input, draft)
         && intent == Intent::Drain
@@ -50,9 +60,21 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
             decision,
         }));
     }
+    if wanted == Intent::Down {
+        down::decide(input, case, &matched, decided);
+    }
 }
 
-fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> Vec<Gate> {
+/// What the rule wants after the drain, in words.
+const fn and_then(wanted: Intent) -> &'static str {
+    match wanted {
+        Intent::RebootWhenIdle => "; to be booted again once idle",
+        Intent::Down => "; to be set down",
+        _ => "",
+    }
+}
+
+pub(super) fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> Vec<Gate> {
     let limits = &input.policy.node;
     let mut gates = vec![
         gates::provenance(case),

@@ -9,7 +9,7 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
     for case in cases.iter().filter(|case| case.is_open() && case.advice.wants_node_out()) {
         let repeats = claims::repeats(input, case);
         let matched = input.policy.rule_for(&claims::of_case(input, case, repeats.as_deref()));
-        if matched.node != Intent::Drain {
+        if !matched.node.takes_node_out() {
             continue;
         }
         let mode = matched.mode_for(&input.policy.mode, Intent::RefuseJob);

@@ -8,7 +8,7 @@
 //!  closed ──► run the site's tests ──► lift our own drain ──► probation         closed cases
 //! ```
 use super::gates::gate;
-use super::{Decided, Draft, bounds};
+use super::{Decided, Draft, bounds, claims};
 use crate::pipeline::{Input, Trigger};
 use crate::policy::{Command, Step};
 use crate::{
@@ -34,6 +34,17 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
 /// Whether anything about `out` may be decided, so that the controller has to be asked.
 pub(crate) fn is_of_interest(input: &Input<'_>) -> bool {
     input.trigger == Trigger::HealthCheck && input.out.iter().any(|out| !out.case.stood_down)
+}
+
+/// Named as the rule behind a step that no rule asks for.
+const REPAIR: &str = "[repair]";
+
+/// What somebody asks for.
+struct Asks<'a> {
+    mode: Mode,
+    rule: &'a str,
+    gates: Vec<Gate>,
+    why: &'static str,
 }
 
 struct Way<'a, 'i> {
@@ -68,14 +79,38 @@ impl Way<'_, '_> {
                 "the fault asks for a reset of the GPU",
                 |decision| Action::Reset { node, case, boot, command, decision },
             );
-        } else if let Some(mode) = self.mode(repair.reboot).filter(|_| self.wants_reboot()) {
+        } else if let Some(Asks { mode, rule, gates, why }) = self.asks_for_reboot() {
             let boot = self.input.boot.clone();
             let reason = self.record.reason.clone();
             let (node, case) = (self.case.node.clone(), self.case.id.clone());
-            self.step(decided, Intent::Reboot, mode, Vec::new(), "the fault asks for a reboot", |decision| {
-                Action::Reboot { node, case, boot, reason, decision }
+            self.step_by(decided, (rule, Intent::Reboot), mode, gates, why, |decision| Action::Reboot {
+                node,
+                case,
+                boot,
+                reason,
+                decision,
             });
         }
+    }
+
+    /// Who asks for a reboot: `[repair]`, where the fault itself asks for one, or a rule, for whatever fault.
+    fn asks_for_reboot(&self) -> Option<Asks<'_>> {
+        let policy = self.input.policy;
+        if let Some(mode) = self.mode(policy.repair.reboot).filter(|_| self.wants_reboot(false)) {
+            let why = "the fault asks for a reboot";
+            return Some(Asks { mode, rule: REPAIR, gates: Vec::new(), why });
+        }
+        let repeats = claims::repeats(self.input, self.case);
+        let matched = policy.rule_for(&claims::of_case(self.input, self.case, repeats.as_deref()));
+        if matched.node != Intent::RebootWhenIdle || !self.wants_reboot(true) {
+            return None;
+        }
+        Some(Asks {
+            mode: matched.mode_for(&policy.mode, matched.node),
+            rule: matched.name,
+            gates: bounds::doubt(&matched).into_iter().collect(),
+            why: "the rule asks for a reboot of the idle node",
+        })
     }
 
     fn bring_back(&self, decided: &mut Decided) {
@@ -99,9 +134,11 @@ impl Way<'_, '_> {
         }
         let gates = vec![self.no_other_case(), self.verified(!wanted.is_empty()), self.not_flapping()];
         let why = format!("repaired: {}", self.case.why);
+        let from_down = self.tried("down", None).is_some_and(|tried| tried.went_well == Some(true));
         self.step(decided, Intent::Resume, mode, gates, &why, |decision| Action::Resume {
             node,
             case,
+            from_down,
             decision,
         });
     }
@@ -119,13 +156,14 @@ impl Way<'_, '_> {
 
     /// Where no reset is wanted, or one did not help; once for a case. Whether a reset helped only a sweep after it can
     /// tell.
-    fn wants_reboot(&self) -> bool {
+    fn wants_reboot(&self, by_rule: bool) -> bool {
         let reset_is_over = match self.tried("reset", Some(&self.input.boot)) {
             None => true,
             Some(Try { went_well: None, .. }) => false,
             Some(Try { went_well: Some(well), at, .. }) => !well || self.swept_since(*at),
         };
-        let asks = matches!(self.case.advice, Advice::Reset | Advice::Reboot)
+        let asks = by_rule
+            || matches!(self.case.advice, Advice::Reset | Advice::Reboot)
             || matches!(self.case.clears, ClearedBy::GpuReset | ClearedBy::Reboot);
         asks && reset_is_over && self.case.boot == self.input.boot && self.tried("reboot", None).is_none()
     }
@@ -152,6 +190,18 @@ impl Way<'_, '_> {
         decided: &mut Decided,
         intent: Intent,
         mode: Mode,
+        gates: Vec<Gate>,
+        why: &str,
+        action: impl FnOnce(crate::DecisionId) -> Action,
+    ) {
+        self.step_by(decided, (REPAIR, intent), mode, gates, why, action);
+    }
+
+    fn step_by(
+        &self,
+        decided: &mut Decided,
+        (rule, intent): (&str, Intent),
+        mode: Mode,
         mut gates: Vec<Gate>,
         why: &str,
         action: impl FnOnce(crate::DecisionId) -> Action,
@@ -163,7 +213,7 @@ impl Way<'_, '_> {
         let draft = Draft {
             subject: Subject::Node(self.case.node.clone()),
             intent,
-            rule: "[repair]",
+            rule,
             mode,
             gates,
             case: Some(self.case),
@@ -185,8 +235,14 @@ impl Way<'_, '_> {
     }
 
     fn no_other_case(&self) -> Gate {
-        let other =
-            self.cases.iter().find(|case| case.is_open() && case.advice.wants_node_out() && !case.stood_down);
+        // What the site lets a check only note neither takes the node out nor keeps it out.
+        let stands = |case: &&Case| {
+            case.is_open()
+                && case.advice.wants_node_out()
+                && !case.stood_down
+                && super::gates::check(self.input, case).is_none()
+        };
+        let other = self.cases.iter().find(stands);
         match other {
             Some(case) => gate(
                 "other_case",

@@ -70,12 +70,27 @@ pub enum Action {
         /// The decision that wanted the drain.
         decision: DecisionId,
     },
+    /// Set a node down that is out by our own drain, once that drain is found within the brakes. Slurm ends the jobs on
+    /// it then, and puts back those that may be requeued.
+    Down {
+        /// The node.
+        node: NodeName,
+        /// The case it is drained for.
+        case: CaseId,
+        /// The brakes it has to pass.
+        limits: Vec<Limit>,
+        /// The decision that wants it.
+        decision: DecisionId,
+    },
     /// Lift our own drain; a foreign one is left alone.
     Resume {
         /// The node.
         node: NodeName,
         /// The case whose drain is lifted.
         case: CaseId,
+        /// We had set the node down as well.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        from_down: bool,
         /// The decision that wants it.
         decision: DecisionId,
     },
@@ -144,6 +159,7 @@ impl Action {
             Self::Drain { node, case, .. } => format!("drain:{node}:{case}"),
             // A drain that was taken back may be wanted again, by another decision.
             Self::ConfirmDrain { node, case, decision, .. } => format!("confirm:{node}:{case}:{decision}"),
+            Self::Down { node, case, .. } => format!("down:{node}:{case}"),
             Self::Resume { node, case, .. } => format!("resume:{node}:{case}"),
             // A repair that did not help in one boot may in another.
             Self::Reset { node, case, boot, .. } => format!("reset:{node}:{case}:{boot}"),
@@ -165,6 +181,7 @@ impl Action {
             Self::Reset { .. } => "reset",
             Self::Reboot { .. } => "reboot",
             Self::Verify { .. } => "verify",
+            Self::Down { .. } => "down",
             Self::Resume { .. } => "resume",
             Self::Requeue { .. } => "requeue",
             Self::ClearBeginTime { .. } => "clear_begin_time",
@@ -180,6 +197,7 @@ impl Action {
             self,
             Self::ClearBeginTime { .. }
                 | Self::ConfirmDrain { .. }
+                | Self::Down { .. }
                 | Self::Explain { .. }
                 | Self::Reset { .. }
                 | Self::Verify { .. }
@@ -194,6 +212,7 @@ impl Action {
             | Self::Reset { case, .. }
             | Self::Reboot { case, .. }
             | Self::Verify { case, .. }
+            | Self::Down { case, .. }
             | Self::Resume { case, .. }
             | Self::RefuseJob { case, .. } => Some(case),
             Self::Requeue { .. }
@@ -211,6 +230,7 @@ impl Action {
             | Self::Reset { decision, .. }
             | Self::Reboot { decision, .. }
             | Self::Verify { decision, .. }
+            | Self::Down { decision, .. }
             | Self::Resume { decision, .. }
             | Self::Requeue { decision, .. }
             | Self::ClearBeginTime { decision, .. }

@@ -28,6 +28,10 @@ vocabulary! {
         RefuseJob = "refuse_job",
         /// Take the node out of service.
         Drain = "drain",
+        /// Take the node out of service, and boot it again once it is idle. Decided as a drain, then a reboot.
+        RebootWhenIdle = "reboot_when_idle",
+        /// Take the node out of service, and end what runs on it: Slurm kills the jobs of a node that is down.
+        Down = "down",
         /// Reset the GPU of a node we drained.
         Reset = "reset",
         /// Boot a node we drained again, once it is idle.
@@ -42,6 +46,13 @@ vocabulary! {
         RequeueHold = "requeue_hold",
         /// Do not run the job again.
         Stop = "stop",
+    }
+}
+
+impl Intent {
+    /// Whether a rule that says so wants the node out of service, with whatever follows.
+    pub const fn takes_node_out(self) -> bool {
+        matches!(self, Self::Drain | Self::RebootWhenIdle | Self::Down)
     }
 }
 

@@ -70,6 +70,9 @@ pub struct Modes {
     pub requeue: Option<Mode>,
     /// Refusing a job in the prolog.
     pub refuse_job: Option<Mode>,
+    /// Setting a node down, which ends its jobs. Only where a rule asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<Mode>,
 }
 
 const fn monitor() -> Mode {
@@ -78,7 +81,7 @@ const fn monitor() -> Mode {
 
 impl Default for Modes {
     fn default() -> Self {
-        Self { default: Mode::Monitor, drain: None, requeue: None, refuse_job: None }
+        Self { default: Mode::Monitor, drain: None, requeue: None, refuse_job: None, down: None }
     }
 }
 
@@ -86,7 +89,13 @@ impl Modes {
     /// The mode an intent runs in.
     pub fn of(&self, intent: Intent) -> Mode {
         let own = match intent {
-            Intent::Drain | Intent::Resume | Intent::Reset | Intent::Reboot | Intent::Verify => self.drain,
+            Intent::Drain
+            | Intent::RebootWhenIdle
+            | Intent::Resume
+            | Intent::Reset
+            | Intent::Reboot
+            | Intent::Verify => self.drain,
+            Intent::Down => self.down,
             Intent::Requeue | Intent::RequeueHold | Intent::Stop => self.requeue,
             Intent::RefuseJob => self.refuse_job,
             Intent::None | Intent::Note => None,

@@ -49,7 +49,7 @@ pub struct Rule {
     /// How often the fault came.
     #[serde(default)]
     pub repeats: Option<Repeats>,
-    /// What is wanted for the node: `none`, `note`, `drain`.
+    /// What is wanted for the node: `none`, `note`, `drain`, `reboot_when_idle`, `down`.
     #[serde(default = "note")]
     pub node: Intent,
     /// What is wanted for the job: `none`, `note`, `requeue`, `requeue_hold`, `stop`.
@@ -176,9 +176,9 @@ impl Rule {
         if self.name.trim().is_empty() {
             return Some("the rule has no name: give it one, decisions are shown by it".to_owned());
         }
-        if !matches!(self.node, Intent::None | Intent::Note | Intent::Drain) {
+        if !matches!(self.node, Intent::None | Intent::Note) && !self.node.takes_node_out() {
             return Some(format!(
-                "node = \"{}\" is nothing to do to a node: use none, note or drain",
+                "node = \"{}\" is nothing to do to a node: use none, note, drain, reboot_when_idle or down",
                 self.node
             ));
         }

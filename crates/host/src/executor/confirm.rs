@@ -10,7 +10,7 @@ use crate::clock::Deadline;
 
 /// From the drain to the second look. The controller keeps the time of a reason in whole seconds: whoever is drained
 /// later than this has a later second than ours, so the order among those before us is settled.
-const SETTLED: Duration = Duration::from_secs(2);
+pub(super) const SETTLED: Duration = Duration::from_secs(2);
 
 impl Executor<'_> {
     /// Done: the drain stands, or is not ours any more. Not done, and no use in another try: it was lifted.

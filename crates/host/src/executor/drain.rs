@@ -23,7 +23,8 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn resume(&self, node: &NodeName, case: &CaseId) -> Outcome {
+    /// `from_down`: we had set it down for this case as well.
+    pub(super) fn resume(&self, node: &NodeName, case: &CaseId, from_down: bool) -> Outcome {
         let record = match self.scontrol.node(node) {
             Ok(record) => record,
             Err(error) => return self.failed(&error),
@@ -35,7 +36,14 @@ impl Executor<'_> {
             return self
                 .left_alone(format!("not our drain for this case, left alone: \"{}\"", record.reason));
         }
-        match self.scontrol.undrain(node) {
+        let is = |word: &str| record.state.iter().any(|state| state == word);
+        // What Slurm or a person set down, or fenced, is not ours to bring up.
+        let back = if from_down && is("DOWN") && !is("FAIL") && !is("FAILING") {
+            self.scontrol.resume(node)
+        } else {
+            self.scontrol.undrain(node)
+        };
+        match back {
             Ok(()) => self.done("our drain is lifted"),
             Err(error) => self.failed_but_harmless_to_repeat(&error),
         }

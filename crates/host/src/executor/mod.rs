@@ -2,6 +2,7 @@
 //! finds an action that was done already done: by a pass that crashed, by another node, by a person.
 mod begin;
 mod confirm;
+mod down;
 mod drain;
 mod explain;
 mod extra;
@@ -31,10 +32,11 @@ impl Executor<'_> {
         match action {
             Action::Drain { node, reason, .. } => self.drain(node, reason),
             Action::ConfirmDrain { node, limits, .. } => self.confirm(node, limits, deadline),
+            Action::Down { node, case, limits, .. } => self.down(node, case, limits, deadline),
             Action::Reset { node, case, command, .. } => self.reset(node, case, command, deadline),
             Action::Reboot { node, case, reason, .. } => self.reboot(node, case, reason),
             Action::Verify { node, case, commands, .. } => self.verify(node, case, commands, deadline),
-            Action::Resume { node, case, .. } => self.resume(node, case),
+            Action::Resume { node, case, from_down, .. } => self.resume(node, case, *from_down),
             Action::Requeue { run, exclude, hold, .. } => self.requeue(run, exclude, *hold),
             Action::ClearBeginTime { run, not_before, .. } => {
                 self.clear_begin_time(run, *not_before, deadline)

@@ -140,7 +140,7 @@ fn drain() -> Action {
 
 fn resume() -> Action {
     let (node, case, decision) = ids();
-    Action::Resume { node, case, decision }
+    Action::Resume { node, case, from_down: false, decision }
 }
 
 fn publish(body: &str) -> Action {

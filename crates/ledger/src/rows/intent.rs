@@ -67,6 +67,7 @@ pub(crate) fn about(action: &Action) -> (Option<&str>, Option<&triage_core::RunI
         | Action::Reset { node, case, .. }
         | Action::Reboot { node, case, .. }
         | Action::Verify { node, case, .. }
+        | Action::Down { node, case, .. }
         | Action::Resume { node, case, .. } => (Some(case.as_str()), None, Some(node.as_str())),
         Action::Requeue { run, .. } | Action::ClearBeginTime { run, .. } | Action::Explain { run, .. } => {
             (None, Some(run), None)

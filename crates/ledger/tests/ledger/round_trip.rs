@@ -187,9 +187,12 @@ fn an_action() -> impl Strategy<Value = Action> {
             case,
             decision
         }),
-        (node(), case(), decision()).prop_map(|(node, case, decision)| Action::Resume {
+        (node(), case(), any::<bool>(), decision())
+            .prop_map(|(node, case, from_down, decision)| Action::Resume { from_down, node, case, decision }),
+        (node(), case(), decision()).prop_map(|(node, case, decision)| Action::Down {
             node,
             case,
+            limits: Vec::new(),
             decision
         }),
         (run(), proptest::collection::vec(node(), 0..4), any::<bool>(), decision())

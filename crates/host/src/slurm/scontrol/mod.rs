@@ -150,6 +150,22 @@ impl Scontrol<'_> {
         self.update(&[node_arg(node)?, "State=UNDRAIN".to_owned()])
     }
 
+    /// Brings a node up that was set down, and lifts its drain. The caller has read its reason right before.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn resume(&self, node: &NodeName) -> Result<(), ScontrolError> {
+        self.update(&[node_arg(node)?, "State=RESUME".to_owned()])
+    }
+
+    /// Sets a node down: Slurm ends every job on it. The caller has read its reason right before.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn down(&self, node: &NodeName, reason: &str) -> Result<(), ScontrolError> {
+        self.update(&[node_arg(node)?, "State=DOWN".to_owned(), format!("Reason={reason}")])
+    }
+
     /// Asks for a reboot by `RebootProgram` once the node is idle.
     ///
     /// # Errors
@@ -295,17 +311,6 @@ fn job_arg(name: &str) -> Result<&str, ScontrolError> {
     }
 }
 
-impl fmt::Debug for Scontrol<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scontrol")
-            .field("program", &self.program)
-            .field("conf", &self.conf)
-            .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests;
 /// The same, or one component of a het job: the leader, `+`, and its offset. The leader alone means all of them (tried on
 /// 22.05).
 fn part_arg(name: &str) -> Result<&str, ScontrolError> {
@@ -319,3 +324,14 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
+impl fmt::Debug for Scontrol<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scontrol")
+            .field("program", &self.program)
+            .field("conf", &self.conf)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,24 +1,12 @@
-//! `topology.conf`: which leaf switch a node hangs on. Only what `topology/tree` writes: `SwitchName=s1 Nodes=n[1-8]`.
-//! The YAML form of 25.05 and later is not read.
-use std::io::Read;
-use std::path::Path;
-
+//! `topology.conf`: a line for each switch (`SwitchName=s1 Nodes=n[1-8]`, topology/tree) or block (`BlockName=b1
+//! Nodes=n[1-8]`, topology/block).
 use triage_core::NodeName;
 use triage_core::fleet::Switch;
 
-use super::hostlist;
+use crate::slurm::hostlist;
 
-/// Largest file read. A line a switch, 5,000 nodes behind folded lists: some ten KiB.
-const MAX_BYTES: u64 = 1024 * 1024;
-
-/// The leaf switch of `node`; `None` where the file is not there, cannot be read, or does not name the node.
-pub fn switch_of(path: &Path, node: &NodeName) -> Option<Switch> {
-    let mut text = String::new();
-    std::fs::File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    find(&text, node)
-}
-
-fn find(text: &str, node: &NodeName) -> Option<Switch> {
+/// The leaf switch or the block of `node`; `None` where the text names none.
+pub(super) fn find(text: &str, node: &NodeName) -> Option<Switch> {
     joined(text).iter().filter_map(|line| leaf(line)).find(|switch| switch.nodes.contains(node))
 }
 
@@ -45,7 +33,8 @@ fn leaf(line: &str) -> Option<Switch> {
             .find_map(|(name, value)| name.eq_ignore_ascii_case(key).then_some(value))
     };
     let nodes = hostlist::expand(value("Nodes")?).ok()?;
-    Some(Switch { name: value("SwitchName")?.to_owned(), nodes })
+    let name = value("SwitchName").or_else(|| value("BlockName"))?;
+    Some(Switch { name: name.to_owned(), nodes })
 }
 
 #[cfg(test)]
@@ -66,8 +55,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_no_topology() {
-        assert_eq!(switch_of(Path::new("/nonexistent/topology.conf"), &NodeName::from("n1")), None);
+    fn a_block_is_a_place_as_well() {
+        let text = "BlockName=b1 Nodes=n[1-18]\nBlockName=b2 Nodes=n[19-36]\nBlockSizes=18,36\n";
+        assert_eq!(find(text, &NodeName::from("n19")).map(|switch| switch.name).as_deref(), Some("b2"));
     }
 
     proptest! {
