@@ -26,6 +26,7 @@ mod parts;
 pub mod peer;
 pub mod pipeline;
 pub mod policy;
+pub mod progress;
 pub mod reading;
 pub mod reason;
 pub mod serd;

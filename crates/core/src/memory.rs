@@ -1,4 +1,5 @@
 //! What this node's ledger remembers, as far as a rule or a gate asks for it.
+use crate::progress::Progress;
 use crate::{CauseClass, Code, NodeName, Stamp};
 
 /// What is remembered. Empty lists: nothing.
@@ -34,6 +35,8 @@ pub struct PastRun {
     pub cause: Option<PastCause>,
     /// When we requeued the job after it.
     pub requeued_at: Option<Stamp>,
+    /// How far it got, by what it printed.
+    pub progress: Progress,
 }
 
 /// What ended an earlier run.

@@ -226,6 +226,7 @@ fn past(restart: u32, node: &str) -> PastRun {
             ..PastCause::default()
         }),
         requeued_at: Some(at(-4_980)),
+        progress: triage_core::progress::Progress::default(),
     }
 }
 

@@ -9,6 +9,7 @@ use triage_core::catalog::Catalog;
 use triage_core::joblog::{Calendar, Hints, OutputReport, Scanner};
 use triage_core::pipeline::{Asked, Input, Need, Output, Trigger, step};
 use triage_core::policy::Policy;
+use triage_core::progress::Progress;
 use triage_core::*;
 
 /// The epilog of a failed run of 600 s on these nodes, with everything answered and nothing said.
@@ -215,6 +216,14 @@ fn the_output_is_asked_for_last_and_only_where_it_can_tell_something() {
     let mut broken = pass.clone();
     broken.observations.push(sweep(at(590), with(|gpu| gpu.lost = true)));
     assert_eq!(step(&broken).needs, [], "a confirmed fault right before the end needs no words");
+    broken.progress = Asked::NotAsked;
+    assert_eq!(step(&broken).needs, [Need::Progress], "but how far it got, another run is measured by");
+    broken.progress = Asked::Answer(Progress { step: Some(90), checkpoint: Some(80) });
+    let output = step(&broken);
+    assert_eq!(Progress::of(&verdict(&output).grounds.told), Progress { step: Some(90), checkpoint: Some(80) });
+    broken.progress = Asked::NotAsked;
+    broken.job = Asked::Answer(JobRecord { requeue: false, ..job_record() });
+    assert_eq!(step(&broken).needs, [], "which is never run again");
     let mut left_alone = pass.clone();
     left_alone.span.as_mut().unwrap().ask = JobAsk::Off;
     let output = step(&left_alone);

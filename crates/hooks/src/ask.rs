@@ -5,6 +5,7 @@ use std::time::Duration;
 use triage_core::fleet::Fleet;
 use triage_core::joblog::OutputReport;
 use triage_core::pipeline::{Asked, Input};
+use triage_core::progress::Progress;
 use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
 use triage_host::clock::Deadline;
 use triage_host::executor::Executor;
@@ -85,6 +86,14 @@ pub(crate) fn job(ctx: &Ctx<'_>, span: &JobSpan) -> Asked<JobRecord> {
 pub(crate) fn output(ctx: &Ctx<'_>, span: &JobSpan, input: &Input<'_>) -> Asked<OutputReport> {
     match input.job.get() {
         Some(record) => Asked::Answer(crate::output::read(ctx, record, span)),
+        None => Asked::NoAnswer("where it is was not to be learnt: the job's record was not read".to_owned()),
+    }
+}
+
+/// How far the run got, by the end of what it printed.
+pub(crate) fn progress(ctx: &Ctx<'_>, span: &JobSpan, input: &Input<'_>) -> Asked<Progress> {
+    match input.job.get() {
+        Some(record) => Asked::Answer(crate::output::read_end(ctx, record, span).progress),
         None => Asked::NoAnswer("where it is was not to be learnt: the job's record was not read".to_owned()),
     }
 }

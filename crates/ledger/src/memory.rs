@@ -1,7 +1,8 @@
 //! What the ledger remembers of a fault and of a job: asked for only where a rule or a gate wants to know.
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use triage_core::memory::{Memory, PastCase, PastCause, PastRun};
-use triage_core::{Code, Culprit, RunId};
+use triage_core::progress::Progress;
+use triage_core::{Code, Culprit, Evidence, RunId};
 
 use crate::error::Result;
 use crate::open::Ledger;
@@ -54,7 +55,7 @@ fn runs(conn: &Connection, run: &RunId) -> Result<Vec<PastRun>> {
     let params = params![run.job, run.cluster, run.restart, since.micros(), run.start.micros() - 1, MAX_RUNS];
     let mut found = rows::collect(&mut statement, params, |row| Ok((row.get("id")?, past_run(row)?)))?;
     found.reverse();
-    found.into_iter().map(|(id, run)| Ok(PastRun { cause: cause(conn, id)?, ..run })).collect()
+    found.into_iter().map(|(id, run)| judged(conn, id, run)).collect()
 }
 
 fn past_run(row: &Row<'_>) -> rusqlite::Result<PastRun> {
@@ -64,12 +65,18 @@ fn past_run(row: &Row<'_>) -> rusqlite::Result<PastRun> {
         end: optional_stamp(row, "ended")?,
         cause: None,
         requeued_at: optional_stamp(row, "requeued")?,
+        progress: Progress::default(),
     })
 }
 
-fn cause(conn: &Connection, run: i64) -> Result<Option<PastCause>> {
-    let sql = "SELECT class, culprits, code FROM verdicts WHERE run = ?1 ORDER BY at DESC LIMIT 1";
-    Ok(conn.query_row(sql, [run], past_cause).optional()?)
+/// The run with what its verdict tells: what ended it, and how far it got.
+fn judged(conn: &Connection, id: i64, run: PastRun) -> Result<PastRun> {
+    let sql = "SELECT class, culprits, code, told FROM verdicts WHERE run = ?1 ORDER BY at DESC LIMIT 1";
+    let told = |row: &Row<'_>| Ok((past_cause(row)?, Progress::of(&json::<Vec<Evidence>>(row, "told")?)));
+    Ok(match conn.query_row(sql, [id], told).optional()? {
+        Some((cause, progress)) => PastRun { cause: Some(cause), progress, ..run },
+        None => run,
+    })
 }
 
 fn past_cause(row: &Row<'_>) -> rusqlite::Result<PastCause> {

@@ -5,6 +5,7 @@ use super::gates::gate;
 use crate::memory::{PastCause, PastRun};
 use crate::pipeline::Input;
 use crate::policy::JobLimits;
+use crate::progress::Progress;
 use crate::{Code, Gate, JobSpan, NodeName, Stamp, Verdict};
 
 /// What the tries so far say.
@@ -24,21 +25,37 @@ pub(super) fn judge(input: &Input<'_>, span: &JobSpan, verdict: &Verdict, code: 
     let ours = runs.iter().filter(|run| run.requeued_at.is_some()).count();
     let told = input.job.get().map_or(0, |job| job.restarts);
     let count = span.run.restart.max(told).max(u32::try_from(ours).unwrap_or(u32::MAX));
-    let (budget, progress) = tries(limits, count, no_further(input, span, runs, limits.progress_s, count));
+    let got = input.how_far();
+    let (budget, stop) =
+        tries(limits, count, no_further((input.now, &got), span, runs, limits.progress_s, count));
     let (follows, same) = same_fault(limits, runs, verdict, code);
     let not_before = not_before(limits, count, span, runs).filter(|at| *at > input.now);
-    let stop = if budget.passed { same.or_else(|| progress.clone()) } else { None };
-    let mut gates = vec![budget, progress_gate(progress), follows];
+    let gate_of_progress = progress_gate(stop.clone(), &got);
+    let stop = if budget.passed { same.or(stop) } else { None };
+    let mut gates = vec![budget, gate_of_progress, follows];
     gates.extend(not_before.map(|at| gate("backoff", true, format!("runs again no earlier than {at}"))));
     Again { gates, stop, not_before }
 }
 
-/// How many of the restarts known here, the present run among them, ended before they can have got anywhere.
-fn no_further(input: &Input<'_>, span: &JobSpan, runs: &[PastRun], least_s: u32, count: u32) -> u32 {
+/// How many of the restarts known here, the present run among them, got no further than the run before. Where both said how
+/// far they got, that counts; else it is a run that ended before it can have got anywhere.
+fn no_further(
+    (now, got): (Stamp, &Progress),
+    span: &JobSpan,
+    runs: &[PastRun],
+    least_s: u32,
+    count: u32,
+) -> u32 {
     let short = |start: Stamp, end: Stamp| end.micros_since(start) < i64::from(least_s) * 1_000_000;
-    let earlier =
-        runs.iter().filter(|run| run.restart > 0 && run.end.is_some_and(|end| short(run.start, end)));
-    let this = count > 0 && short(span.run.start, span.end.unwrap_or(input.now));
+    let stuck = |restart: u32, got: &Progress| {
+        let before = runs.iter().find(|run| run.restart.checked_add(1) == Some(restart));
+        before.and_then(|before| got.is_beyond(&before.progress)).map(|beyond| !beyond)
+    };
+    let earlier = runs.iter().filter(|run| run.restart > 0).filter(|run| {
+        stuck(run.restart, &run.progress).unwrap_or_else(|| run.end.is_some_and(|end| short(run.start, end)))
+    });
+    let this = count > 0
+        && stuck(span.run.restart, got).unwrap_or_else(|| short(span.run.start, span.end.unwrap_or(now)));
     u32::try_from(earlier.count()).unwrap_or(u32::MAX).saturating_add(u32::from(this)).min(count)
 }
 
@@ -52,17 +69,19 @@ fn tries(limits: &JobLimits, count: u32, short: u32) -> (Gate, Option<String>) {
     let used = count.saturating_add(short);
     let stop = (used >= max).then(|| {
         format!(
-            "restarted {count} times, {short} of them ended within {} s and count double: at most {max}",
+            "restarted {count} times, {short} of them got no further than the run before (by what they printed, or ended \
+             within {} s) and count double: at most {max}",
             limits.progress_s
         )
     });
     (gate(NAME, true, format!("restart {} of at most {max}", count + 1)), stop)
 }
 
-fn progress_gate(stop: Option<String>) -> Gate {
+fn progress_gate(stop: Option<String>, got: &Progress) -> Gate {
+    let far = if got.is_unknown() { String::new() } else { format!("; this run got to {got}") };
     match stop {
-        Some(why) => gate("progress", false, why),
-        None => gate("progress", true, "restarts so far got further, or are few"),
+        Some(why) => gate("progress", false, why + &far),
+        None => gate("progress", true, format!("restarts so far got further, or are few{far}")),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::attribute::OutputEvent;
+use crate::progress::Progress;
 
 /// Most findings handed over: eight of each of 512 ranks, some megabytes on a pipe.
 const MOST_EVENTS: usize = 4096;
@@ -21,6 +22,8 @@ pub struct OutputReport {
     pub events: Vec<OutputEvent>,
     /// What could not be read, one sentence each.
     pub blind: Vec<String>,
+    /// How far the job got.
+    pub progress: Progress,
 }
 
 impl OutputReport {
@@ -41,7 +44,7 @@ impl OutputReport {
             blind.truncate(MOST_BLIND - 1);
             blind.push(format!("output: {} more parts could not be read", more + 1));
         }
-        Self { files: Vec::new(), events, blind }
+        Self { events, blind, ..Self::default() }
     }
 
     /// Nothing was read, and why.

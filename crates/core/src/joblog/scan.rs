@@ -13,6 +13,7 @@ use super::trace::{Blocks, Row, Step};
 use crate::attribute::{LineTime, OutputEvent};
 use crate::catalog::{Catalog, Origin};
 use crate::classify::{LINE_CAP, Meaning};
+use crate::progress::{Progress, Tail};
 use crate::{BootId, Code, Event, EventId, NodeName, Provenance, Resource, Role, SourceKind, Stamp};
 
 /// So many progress reports after a finding, and it did not end the job. Ranks that wait for a dead one still print a
@@ -56,6 +57,8 @@ pub struct Scanner<'c> {
     no_stamp: u32,
     /// Progress reports since the last finding.
     progress: u32,
+    /// The file's end, for how far the job got.
+    tail: Tail,
     /// Lines of a flood, by their shape.
     shapes: Shapes,
 }
@@ -73,6 +76,7 @@ impl<'c> Scanner<'c> {
             last_stamp: None,
             no_stamp: 0,
             progress: 0,
+            tail: Tail::default(),
             shapes: Shapes::default(),
         }
     }
@@ -93,10 +97,12 @@ impl<'c> Scanner<'c> {
         self.findings.end_of_file();
         self.last_stamp = None;
         self.progress = 0;
+        self.tail.gap();
     }
 
     /// Reads a piece that begins at a line's beginning and ends at a line's end. `offset` is its place in the file.
     pub fn feed(&mut self, piece: &[u8], offset: u64) {
+        self.tail.feed(piece);
         let mut gate = Gate::new(piece);
         let mut from = 0;
         while from < piece.len() {
@@ -110,6 +116,12 @@ impl<'c> Scanner<'c> {
         }
     }
 
+    /// How far the job got, by the ends of the files so far.
+    pub fn how_far(&mut self) -> Progress {
+        self.tail.end_of_file();
+        self.tail.found()
+    }
+
     /// What was found.
     pub fn finish(mut self) -> Vec<OutputEvent> {
         self.end_of_file();
@@ -119,6 +131,7 @@ impl<'c> Scanner<'c> {
     fn end_of_file(&mut self) {
         self.blocks.clear();
         self.findings.end_of_file();
+        self.tail.end_of_file();
         self.progress = 0;
     }
 

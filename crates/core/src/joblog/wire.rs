@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::report::keep_of_each_code;
 use super::{Hints, OutputFile, OutputReport};
 use crate::attribute::{LineTime, OutputEvent};
+use crate::progress::Progress;
 use crate::{
     Advice, CauseClass, ClearedBy, Code, Confidence, Event, EventId, Provenance, Resource, Role, SourceKind,
     Stamp,
@@ -51,6 +52,8 @@ struct Wire {
     files: Vec<OutputFile>,
     events: Vec<Seen>,
     blind: Vec<String>,
+    #[serde(default, skip_serializing_if = "Progress::is_unknown")]
+    progress: Progress,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -130,6 +133,7 @@ impl OutputReport {
             files: self.files.clone(),
             events: self.events.iter().map(|seen| Seen::of(seen, text)).collect(),
             blind: self.blind.clone(),
+            progress: self.progress,
         }
     }
 
@@ -157,6 +161,7 @@ impl OutputReport {
             events: wire.events.into_iter().map(|seen| seen.into_event(&names, hints)).collect(),
             blind: wire.blind.iter().take(MOST_BLIND + 1).map(|line| plain(line)).collect(),
             files,
+            progress: wire.progress,
         })
     }
 }
@@ -261,6 +266,7 @@ mod tests {
             files: vec![OutputFile { name: "o".to_owned(), length: 9, read: 9 }],
             events,
             blind: vec!["e: missing".to_owned()],
+            progress: Progress { step: Some(3), checkpoint: Some(u64::MAX) },
         }
     }
 

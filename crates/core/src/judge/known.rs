@@ -91,6 +91,7 @@ fn input(known: Known<'_>) -> Input<'_> {
         kernel_read: known.kernel_read,
         history: known.history,
         output: known.output,
+        progress: Asked::NotAsked,
         decided: Vec::new(),
         out: Vec::new(),
         returns: Vec::new(),

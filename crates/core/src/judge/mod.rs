@@ -44,11 +44,23 @@ pub(crate) fn wants_output(input: &Input<'_>, span: &JobSpan, cases: &[Case]) ->
             && !own::is_beside(input, span, &case.resource)
             && first_end(input, span).micros_since(case.last_seen) <= NO_QUESTION_S * 1_000_000
     };
+    is_open_book(input, span) && !cases.iter().any(plain)
+}
+
+/// Whether how far the run got is worth a look at the end of its output: where it may be run again, and nobody knows
+/// by its output why it ended.
+pub(crate) fn wants_progress(input: &Input<'_>, span: &JobSpan) -> bool {
+    is_open_book(input, span) && input.job.get().is_some_and(|job| job.batch && job.requeue)
+}
+
+/// Whether the job's output may be read and matters: not of a job that Slurm or a person ended, nor of one that asked to be
+/// left alone.
+fn is_open_book(input: &Input<'_>, span: &JobSpan) -> bool {
     let ended_on_purpose = input
         .job
         .get()
         .is_some_and(|job| matches!(job.state.as_str(), "CANCELLED" | "COMPLETED" | "PREEMPTED"));
-    span.ask != JobAsk::Off && !ended_on_purpose && !cases.iter().any(plain)
+    span.ask != JobAsk::Off && !ended_on_purpose
 }
 
 /// When a task of this node ended badly for the first time, else when the run ended.

@@ -53,7 +53,7 @@ pub(super) fn verdict(
             code,
             resource: Some(resource).filter(|resource| *resource != Resource::Job),
             trusted: found.trusted,
-            told: found.evidence.into_iter().take(KEPT).map(clipped).collect(),
+            told: found.evidence.into_iter().take(KEPT).map(clipped).chain(input.how_far().told()).collect(),
             discounted: found.discounted.into_iter().take(KEPT).map(set_aside).collect(),
             blind: found.blind.into_iter().take(KEPT).map(|text| short(&text)).collect(),
         },

@@ -5,6 +5,7 @@ use crate::fleet::Fleet;
 use crate::joblog::OutputReport;
 use crate::memory::Memory;
 use crate::policy::Policy;
+use crate::progress::Progress;
 use crate::reading::NvmlReading;
 use crate::{
     BootId, Case, Decision, Event, Hold, JobRecord, JobSpan, NodeName, NodeRecord, Observation, OutCase,
@@ -59,6 +60,8 @@ pub struct Input<'a> {
     pub history: Vec<PastRun>,
     /// What the run printed, once asked for.
     pub output: Asked<OutputReport>,
+    /// How far the run got, once asked for: where its output is not read for its cause.
+    pub progress: Asked<Progress>,
     /// The latest decision for each open case and for the run.
     pub decided: Vec<Decision>,
     /// Cases for which we took this node out and it is not known to be back, with what was done about them since.
@@ -107,6 +110,7 @@ impl<'a> Input<'a> {
             kernel_read: false,
             history: Vec::new(),
             output: Asked::NotAsked,
+            progress: Asked::NotAsked,
             decided: Vec::new(),
             out: Vec::new(),
             returns: Vec::new(),
@@ -118,6 +122,14 @@ impl<'a> Input<'a> {
             node_record: Asked::NotAsked,
             checks: None,
         }
+    }
+}
+
+impl Input<'_> {
+    /// How far the run that just ended got: by its output where that was read whole, else by the end of it.
+    pub(crate) fn how_far(&self) -> Progress {
+        let whole = self.output.get().map(|report| report.progress);
+        whole.or_else(|| self.progress.get().copied()).unwrap_or_default()
     }
 }
 

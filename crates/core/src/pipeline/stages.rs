@@ -165,6 +165,8 @@ fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> 
     let open = input.output.is_open() && !ask_peers && !input.job.is_open();
     if open && judge::wants_output(input, span, cases) {
         needs.push(Need::Output);
+    } else if open && input.progress.is_open() && judge::wants_progress(input, span) {
+        needs.push(Need::Progress);
     }
     needs
 }

@@ -112,6 +112,7 @@ pub(crate) fn input<'a>(catalog: &'a Catalog, policy: &'a Policy, trigger: Trigg
         kernel_read: true,
         history: Vec::new(),
         output: Asked::NotAsked,
+        progress: Asked::NoAnswer("not read".to_owned()),
         out: Vec::new(),
         returns: Vec::new(),
         decided: Vec::new(),

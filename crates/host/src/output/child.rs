@@ -65,7 +65,8 @@ pub(super) fn report(order: &Order, catalog: &Catalog, deadline: Deadline) -> Ou
         });
         files.push(OutputFile { name: file.name.clone(), length: file.length, read });
     }
-    OutputReport { files, ..OutputReport::new(scanner.finish(), blind) }
+    let progress = scanner.how_far();
+    OutputReport { files, progress, ..OutputReport::new(scanner.finish(), blind) }
 }
 
 /// How much of a file's beginning and of its end is read.

@@ -55,6 +55,30 @@ fn earlier_runs_of_a_job_are_told_with_their_causes_and_no_later_or_foreign_one_
     assert_eq!(ledger.memory(None).unwrap().runs, []);
 }
 
+/// The verdict's columns are the only place where the ledger keeps it.
+#[test]
+fn how_far_a_run_got_is_remembered_with_its_verdict() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    let spans = [run(0), run(1), run(2)];
+    let mut far = verdict(&spans[0], "n1");
+    far.grounds.told = vec![Evidence {
+        time: None,
+        node: None,
+        code: Code::from("job.progress"),
+        text: "step 90, checkpoint 80".to_owned(),
+        provenance: Provenance::User,
+        event: None,
+    }];
+    let verdicts = [far, verdict(&spans[1], "n2")];
+    let (node, boot) = (node(), boot());
+    let batch = Batch { spans: &spans, verdicts: &verdicts, ..Batch::new(T0, &node, &boot, "test") };
+    assert!(matches!(ledger.record(&batch).unwrap(), Recorded::Committed { .. }));
+    let runs = ledger.memory(Some(&spans[2].run)).unwrap().runs;
+    let got: Vec<_> = runs.iter().map(|run| (run.progress.step, run.progress.checkpoint)).collect();
+    assert_eq!(got, [(Some(90), Some(80)), (None, None)]);
+}
+
 #[test]
 fn cases_are_remembered_and_drills_are_not() {
     let place = Place::new();

@@ -45,7 +45,47 @@ fn run(restart: u32, nodes: &[&str], codes: &[&str]) -> PastRun {
             nodes: nodes.iter().map(|node| NodeName::from(*node)).collect(),
         }),
         requeued_at: None,
+        progress: Progress::default(),
     }
+}
+
+/// Runs that printed these checkpoints, each an hour long, and how many of their restarts got no further; the last is the
+/// one that just ended.
+fn stuck(checkpoints: &[Option<u64>]) -> u32 {
+    let got = |checkpoint: &Option<u64>| Progress { step: None, checkpoint: *checkpoint };
+    let (last, earlier) = checkpoints.split_last().unwrap();
+    let past = |(restart, checkpoint)| {
+        let mut past = run(u32::try_from(restart).unwrap(), &["n1"], &["xid.79"]);
+        past.end = Some(Stamp::from_secs(3_600));
+        past.progress = got(checkpoint);
+        past
+    };
+    let runs: Vec<PastRun> = earlier.iter().enumerate().map(past).collect();
+    let restart = u32::try_from(earlier.len()).unwrap();
+    let mut span = span();
+    span.run.restart = restart;
+    no_further((Stamp::from_secs(3_600), &got(last)), &span, &runs, 600, restart)
+}
+
+#[test]
+fn hours_of_work_that_are_lost_each_time_are_no_progress() {
+    assert_eq!(stuck(&[Some(1000), Some(1000), Some(1000)]), 2);
+    assert_eq!(stuck(&[Some(1000), Some(2000), Some(2000)]), 1);
+    assert_eq!(stuck(&[Some(1000), Some(2000), Some(3000)]), 0);
+    assert_eq!(stuck(&[Some(1000), Some(900), Some(950)]), 1, "less than before, then more than that");
+    assert_eq!(stuck(&[None, Some(5), None]), 0, "what nobody told is judged by its hour");
+}
+
+#[test]
+fn a_short_restart_that_saved_a_checkpoint_got_further() {
+    let mut past = run(0, &["n1"], &["xid.79"]);
+    past.progress = Progress { step: Some(90), checkpoint: Some(80) };
+    let mut span = span();
+    span.run.restart = 1;
+    let count = |got| no_further((Stamp::from_secs(60), &got), &span, std::slice::from_ref(&past), 600, 1);
+    assert_eq!(count(Progress { step: Some(130), checkpoint: Some(120) }), 0);
+    assert_eq!(count(Progress { step: Some(130), checkpoint: Some(80) }), 1);
+    assert_eq!(count(Progress::default()), 1);
 }
 
 fn follows(runs: &[PastRun]) -> bool {
