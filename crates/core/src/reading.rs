@@ -1,5 +1,7 @@
 //! What NVML says of a node's GPUs in one sweep. The field names of [`GpuReading`] are those of `gpus.json` in an
 //! incident bundle; every one but the index may be missing, because drivers and boards differ.
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::PciAddress;
@@ -105,6 +107,9 @@ pub struct GpuReading {
     pub nvlinks: Vec<NvLinkReading>,
     /// MIG mode is on.
     pub mig: Option<bool>,
+    /// MIG devices by profile (`1g.10gb`), where MIG mode is on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mig_profiles: BTreeMap<String, u32>,
     /// Persistence mode is on.
     pub persistence: Option<bool>,
     /// VBIOS version.

@@ -52,7 +52,7 @@ fn nvml_is_blind(look: &Look) -> bool {
 /// What has to stay bad for a while before it counts is no reason to wait, but where it is about what is learned: a GPU
 /// that is away for a moment would be learned as not there.
 fn speaks_for(state: &CheckState) -> bool {
-    let learned = ["gpu_", "nic_", "memory", "mount", "services"];
+    let learned = ["gpu_", "nic_", "memory", "mount", "services", "disks"];
     state.is_clean()
         || (state.state != CheckWord::Bad && !learned.iter().any(|prefix| state.name.starts_with(prefix)))
 }

@@ -102,6 +102,7 @@ fn every_value_arrives_in_its_field() {
         inforom = "ir"
         persistence = false
         mig = "enabled"
+        mig_devices = ["1g.10gb", "3g.40gb", "1g.10gb", "1c.3g.40gb"]
         ecc_uncorrected = 1
         ecc_uncorrected_aggregate = 2
         ecc_corrected = 3
@@ -169,6 +170,9 @@ fn every_value_arrives_in_its_field() {
             NvLinkReading { link: 1, active: false, replays: Some(11), recoveries: Some(12), crc: Some(13) },
         ],
         mig: Some(true),
+        mig_profiles: [("1c.3g.40gb", 1), ("1g.10gb", 2), ("3g.40gb", 1)]
+            .map(|(profile, count)| (profile.to_owned(), count))
+            .into(),
         persistence: Some(false),
         vbios: Some("vb".to_owned()),
         inforom: Some("ir".to_owned()),

@@ -14,6 +14,9 @@ pub(crate) type Answer = Result<(), Code>;
 /// Handles are this plus the GPU's number in the scenario: never null, never an address of anything.
 const FIRST_HANDLE: usize = 0x4e56_0000;
 
+/// A MIG device's handle is its GPU's and this, times its place counted from one.
+const MIG_STRIDE: usize = 0x1_0000;
+
 /// How often a hang looks whether its fault is over.
 const HANG_STEP: Duration = Duration::from_millis(20);
 
@@ -23,6 +26,8 @@ pub(crate) struct Gpu {
     pub(crate) values: Values,
     /// NVML's index now.
     pub(crate) index: u32,
+    /// Its number in the scenario.
+    pub(crate) number: u32,
 }
 
 impl std::ops::Deref for Gpu {
@@ -114,7 +119,7 @@ fn reach(scenario: &Scenario, function: &str, gpu: u32) -> Result<Gpu, Code> {
     }
     let index = scenario.present(now).iter().position(|&present| present == gpu).ok_or(Code::GPU_IS_LOST)?;
     let values = scenario.values(gpu, now).ok_or(Code::INVALID_ARGUMENT)?;
-    Ok(Gpu { values, index: u32::try_from(index).unwrap_or(u32::MAX) })
+    Ok(Gpu { values, index: u32::try_from(index).unwrap_or(u32::MAX), number: gpu })
 }
 
 /// Hangs or fails as the scenario wants it for this call.
@@ -134,6 +139,20 @@ fn hang(lasts: Option<Duration>, on: impl Fn() -> bool) {
     while lasts.is_none_or(|lasts| begin.elapsed() < lasts) && on() {
         std::thread::sleep(HANG_STEP);
     }
+}
+
+/// The handle of a GPU's MIG device.
+pub(crate) fn mig_handle(gpu: u32, place: u32) -> nvmlDevice_t {
+    let place = (place as usize).saturating_add(1).saturating_mul(MIG_STRIDE);
+    std::ptr::without_provenance_mut(FIRST_HANDLE.saturating_add(place).saturating_add(gpu as usize))
+}
+
+/// The handle of the GPU behind a handle, and the MIG device's place on it where it is one's.
+pub(crate) fn mig_place(handle: nvmlDevice_t) -> (nvmlDevice_t, Option<u32>) {
+    let beyond = handle.addr().saturating_sub(FIRST_HANDLE);
+    let Some(place) = (beyond / MIG_STRIDE).checked_sub(1) else { return (handle, None) };
+    let gpu = FIRST_HANDLE.saturating_add(beyond % MIG_STRIDE);
+    (std::ptr::without_provenance_mut(gpu), u32::try_from(place).ok())
 }
 
 fn number(handle: nvmlDevice_t) -> Option<u32> {

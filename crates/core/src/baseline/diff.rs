@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BaseGpu, Baseline};
+use super::{BaseDisk, BaseGpu, Baseline};
+use crate::facts::host::Firmware;
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,11 @@ pub fn diff(was: &Baseline, now: &Baseline) -> Vec<Difference> {
     nics(&mut all, was, now);
     sets(&mut all, "module", &was.modules, &now.modules);
     value(&mut all, "memory KiB", was.memory_kib.as_ref(), now.memory_kib.as_ref());
+    value(&mut all, "swap KiB", was.swap_kib.as_ref(), now.swap_kib.as_ref());
+    firmware(&mut all, was, now);
+    disks(&mut all, was, now);
+    value(&mut all, "mlx5_core", was.mlx5.as_ref(), now.mlx5.as_ref());
+    isolation(&mut all, was, now);
     sets(&mut all, "mount", &was.mounts, &now.mounts);
     sets(&mut all, "service", &was.services, &now.services);
     all
@@ -48,6 +54,36 @@ fn gpu(all: &mut Vec<Difference>, slot: &str, was: Option<&BaseGpu>, now: Option
     value(all, &what("pcie generation"), was.gen_max.as_ref(), now.gen_max.as_ref());
     value(all, &what("nvlinks"), was.nvlinks.as_ref(), now.nvlinks.as_ref());
     value(all, &what("remapped rows"), was.remapped.as_ref(), now.remapped.as_ref());
+    value(all, &what("power limit mW"), was.power_limit_mw.as_ref(), now.power_limit_mw.as_ref());
+}
+
+fn firmware(all: &mut Vec<Difference>, was: &Baseline, now: &Baseline) {
+    let none = Firmware::default();
+    let (was, now) = (was.firmware.as_ref().unwrap_or(&none), now.firmware.as_ref().unwrap_or(&none));
+    for ((part, was), (_, now)) in was.parts().into_iter().zip(now.parts()) {
+        value(all, part, was.as_ref(), now.as_ref());
+    }
+}
+
+fn disks(all: &mut Vec<Difference>, was: &Baseline, now: &Baseline) {
+    let by_serial = |baseline: &Baseline| -> BTreeMap<String, BaseDisk> {
+        baseline.disks.iter().map(|disk| (disk.serial.clone(), disk.clone())).collect()
+    };
+    pairs(&by_serial(was), &by_serial(now), |serial, was, now| {
+        let model = |disk: &BaseDisk| disk.model.clone().unwrap_or_default();
+        value(all, &format!("disk {serial}"), was.map(model).as_ref(), now.map(model).as_ref());
+        if let (Some(was), Some(now)) = (was, now) {
+            value(all, &format!("disk {serial} firmware"), was.firmware.as_ref(), now.firmware.as_ref());
+        }
+    });
+}
+
+fn isolation(all: &mut Vec<Difference>, was: &Baseline, now: &Baseline) {
+    let iommu =
+        |baseline: &Baseline| baseline.isolation.map(|isolation| if isolation.iommu { "on" } else { "off" });
+    value(all, "IOMMU", iommu(was).as_ref(), iommu(now).as_ref());
+    let redirecting = |baseline: &Baseline| baseline.isolation.map(|isolation| isolation.redirecting);
+    value(all, "redirecting bridges", redirecting(was).as_ref(), redirecting(now).as_ref());
 }
 
 fn nics(all: &mut Vec<Difference>, was: &Baseline, now: &Baseline) {

@@ -1,6 +1,8 @@
 //! From what was read to a baseline.
-use super::{BaseGpu, BaseInterface, BasePort, BaseWidth, Baseline};
+use super::{BaseDisk, BaseGpu, BaseInterface, BasePort, BaseWidth, Baseline, Isolation};
+use crate::facts::host::{Disk, Firmware};
 use crate::facts::nic::{NetInterface, RdmaPort};
+use crate::facts::pci::PciFacts;
 use crate::facts::{NodeFacts, Sheet};
 use crate::reading::{GpuReading, NvmlReading, NvmlState};
 
@@ -21,6 +23,11 @@ pub fn learn(facts: &NodeFacts, nvml: Option<&NvmlReading>) -> Baseline {
         modules: said(facts.driver.as_ref()).map(|driver| driver.modules.clone()).unwrap_or_default(),
         widths: widths.collect(),
         memory_kib: said(facts.memory.as_ref()).map(|memory| memory.total_kib),
+        swap_kib: said(facts.memory.as_ref()).and_then(|memory| memory.swap_kib),
+        firmware: said(facts.firmware.as_ref()).filter(|firmware| **firmware != Firmware::default()).cloned(),
+        disks: said(facts.disks.as_ref()).into_iter().flat_map(|d| &d.disks).filter_map(disk).collect(),
+        mlx5: nics.and_then(|nics| nics.mlx5.clone()),
+        isolation: said(facts.pci.as_ref()).and_then(isolation),
         mounts: sorted(mounted.map(|mount| mount.path.clone())),
         services: sorted(said(facts.services.as_ref()).into_iter().flat_map(|s| s.running.iter().cloned())),
     }
@@ -49,7 +56,29 @@ fn gpu(gpu: &GpuReading) -> BaseGpu {
         gen_max: gpu.pcie_gen_max,
         nvlinks: u32::try_from(links).ok(),
         remapped: gpu.remap_corrected.zip(gpu.remap_uncorrected).map(|(a, b)| a.saturating_add(b)),
+        power_limit_mw: gpu.power_limit_mw,
     }
+}
+
+/// One without a serial number cannot be told from another.
+fn disk(disk: &Disk) -> Option<BaseDisk> {
+    Some(BaseDisk {
+        name: disk.name.clone(),
+        serial: disk.serial.clone()?,
+        model: disk.model.clone(),
+        firmware: disk.firmware.clone(),
+    })
+}
+
+/// `None` on a node with no GPU and no adapter on its bus.
+pub(crate) fn isolation(pci: &PciFacts) -> Option<Isolation> {
+    let devices = || pci.devices.iter().filter(|device| device.answers != Some(false));
+    devices().next()?;
+    let redirecting = devices().filter(|device| device.port_redirects == Some(true)).count();
+    Some(Isolation {
+        iommu: devices().any(|device| device.iommu_group.is_some()),
+        redirecting: u32::try_from(redirecting).unwrap_or(u32::MAX),
+    })
 }
 
 fn port(port: &RdmaPort) -> BasePort {

@@ -6,8 +6,10 @@ mod learn;
 use serde::{Deserialize, Serialize};
 
 pub use diff::{Difference, diff};
+pub(crate) use learn::isolation;
 pub use learn::learn;
 
+use crate::facts::host::Firmware;
 use crate::{BootId, PciAddress, Stamp};
 
 /// What a node had.
@@ -32,6 +34,21 @@ pub struct Baseline {
     pub widths: Vec<BaseWidth>,
     /// Memory, KiB.
     pub memory_kib: Option<u64>,
+    /// Swap space, KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap_kib: Option<u64>,
+    /// The machine's firmware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<Firmware>,
+    /// Disks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<BaseDisk>,
+    /// Version of `mlx5_core`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mlx5: Option<String>,
+    /// The IOMMU was on for the GPUs and adapters, and how many of the bridges above them redirected peer traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Mount points, sorted; of filesystems that hold data.
     pub mounts: Vec<String>,
     /// Running services of those that are looked at, sorted.
@@ -60,6 +77,33 @@ pub struct BaseGpu {
     pub nvlinks: Option<u32>,
     /// Rows remapped by then.
     pub remapped: Option<u32>,
+    /// Power limit in force, milliwatts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit_mw: Option<u32>,
+}
+
+/// One disk, known by its serial number: names are given anew at every boot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BaseDisk {
+    /// What it was called.
+    pub name: String,
+    /// Serial number or world-wide name.
+    pub serial: String,
+    /// Model.
+    pub model: Option<String>,
+    /// Firmware version.
+    pub firmware: Option<String>,
+}
+
+/// What may stand between a GPU and an adapter that want to talk to each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Isolation {
+    /// The IOMMU is on for them.
+    pub iommu: bool,
+    /// Bridges that send peer traffic up to the root (Access Control Services).
+    pub redirecting: u32,
 }
 
 /// One RDMA port.

@@ -70,6 +70,31 @@ fn a_lost_gpu_and_a_port_that_is_down_are_not_learned_as_they_should_be() {
 }
 
 #[test]
+fn a_changed_bios_and_a_disk_that_is_gone_are_told_and_the_rest_is_not() {
+    use crate::facts::host::{Disk, Disks, Firmware, Memory};
+    let disk = |serial: &str| Disk {
+        name: "nvme0".to_owned(),
+        serial: Some(serial.to_owned()),
+        model: Some("PM9A3".to_owned()),
+        ..Disk::default()
+    };
+    let facts = |bios: &str, disks: Vec<Disk>| NodeFacts {
+        firmware: Some(Sheet::read(Firmware { bios: Some(bios.to_owned()), ..Firmware::default() })),
+        disks: Some(Sheet::read(Disks { disks })),
+        memory: Some(Sheet::read(Memory { swap_kib: Some(0), ..Memory::default() })),
+        ..NodeFacts::default()
+    };
+    let was = learn(&facts("1.05", vec![disk("S0"), disk("S1")]), None);
+    let now = learn(&facts("1.06", vec![disk("S1"), Disk { serial: None, ..disk("S9") }]), None);
+    let told: Vec<_> = diff(&was, &now).into_iter().map(|d| (d.what, d.was, d.now)).collect();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        told,
+        [("BIOS".to_owned(), text("1.05"), text("1.06")), ("disk S0".to_owned(), text("PM9A3"), None)]
+    );
+}
+
+#[test]
 fn a_baseline_of_another_version_is_read_as_far_as_it_goes() {
     let text = r#"{"gpus":[{"serial":"S1","colour":"green"}],"later":{"a":1}}"#;
     let read: Baseline = serde_json::from_str(text).unwrap();

@@ -24,6 +24,12 @@ pub struct Expect {
     pub vbios: String,
     /// Network adapters.
     pub nics: Vec<ExpectNic>,
+    /// Version of `mlx5_core`, as NVIDIA's package (OFED, DOCA) gives it one; empty: not said.
+    pub ofed: String,
+    /// BIOS version; empty: not said.
+    pub bios: String,
+    /// Main board, by `/sys/class/dmi/id/board_name`; empty: not said.
+    pub board: String,
     /// Kernel modules, of those in `triage_core::facts::driver::MODULES`.
     pub modules: Vec<String>,
     /// Learn a baseline from the first healthy look where there is none yet and no case is open.
@@ -44,6 +50,9 @@ impl Default for Expect {
             gpu_model: String::new(),
             driver: String::new(),
             vbios: String::new(),
+            ofed: String::new(),
+            bios: String::new(),
+            board: String::new(),
             nics: Vec::new(),
             modules: Vec::new(),
             learn: true,
@@ -61,12 +70,29 @@ impl Expect {
         let mut all = Self { on: BTreeMap::new(), ..self.clone() };
         for (_, part) in self.on.iter().filter(|(list, _)| named(list)) {
             let part = part.clone();
-            let Self { mounts, services, governor, gpus, gpu_model, driver, vbios, nics, modules, .. } = part;
+            let Self {
+                mounts,
+                services,
+                governor,
+                gpus,
+                gpu_model,
+                driver,
+                vbios,
+                nics,
+                modules,
+                ofed,
+                bios,
+                board,
+                ..
+            } = part;
             for (all, part) in [
                 (&mut all.governor, governor),
                 (&mut all.gpu_model, gpu_model),
                 (&mut all.driver, driver),
                 (&mut all.vbios, vbios),
+                (&mut all.ofed, ofed),
+                (&mut all.bios, bios),
+                (&mut all.board, board),
             ] {
                 if !part.is_empty() {
                     *all = part;

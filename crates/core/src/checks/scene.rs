@@ -10,7 +10,7 @@ use crate::facts::pci::{AerCounts, PciDevice, PciFacts, PciKind, PcieLink};
 use crate::facts::{NodeFacts, Sheet};
 use crate::pipeline::Trigger;
 use crate::reading::{GpuReading, NvLinkReading, NvmlReading, NvmlState};
-use crate::{BootId, JobSpan, NodeName, PciAddress, Stamp};
+use crate::{BootId, JobAsk, JobSpan, NodeName, PciAddress, RunId, Stamp};
 
 /// Everything a check can see.
 #[derive(Debug, Clone)]
@@ -72,6 +72,7 @@ impl Scene {
                 carrier_down: Some(1),
                 ..NetInterface::default()
             }],
+            mlx5: None,
         }));
         before.driver = Some(Sheet::read(DriverFacts {
             modules: vec!["nvidia".to_owned(), "nvidia_peermem".to_owned()],
@@ -121,8 +122,8 @@ impl Scene {
             baseline: self.baseline.as_ref(),
             setting: &setting,
             last: self.last.as_ref(),
-            span: None,
             has_case: self.last.is_some(),
+            span: None,
             spans: &self.spans,
         };
         (check.evaluate)(&input, &mut findings);
@@ -231,5 +232,30 @@ fn port(number: u32) -> RdmaPort {
         board: Some("MT_0000000838".to_owned()),
         counters: counters.iter().map(|name| ((*name).to_owned(), 1)).collect(),
         ..RdmaPort::default()
+    }
+}
+
+/// A run on the node that has these GPUs.
+pub(super) fn span(gpus: &[u32]) -> JobSpan {
+    JobSpan {
+        run: RunId {
+            cluster: String::new(),
+            job: 4711,
+            array: None,
+            het: None,
+            restart: 0,
+            start: Stamp::from_secs(1),
+        },
+        node: NodeName::from("n1"),
+        boot: BootId::from("b1"),
+        uid: 1000,
+        user: String::new(),
+        partition: String::new(),
+        nodes: Vec::new(),
+        gpus: gpus.to_vec(),
+        ask: JobAsk::Default,
+        end: None,
+        exit: None,
+        state: String::new(),
     }
 }

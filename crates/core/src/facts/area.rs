@@ -30,6 +30,10 @@ vocabulary! {
         Raid = "raid",
         /// `/sys/devices/system/edac`.
         Edac = "edac",
+        /// `/sys/class/nvme`, `/sys/block`.
+        Disks = "disks",
+        /// `/sys/class/dmi/id`, the CPU's microcode.
+        Firmware = "firmware",
         /// `/sys/fs/pstore`, `/var/lib/systemd/pstore`.
         Pstore = "pstore",
         /// Processes and shared memory of users whose jobs have ended.

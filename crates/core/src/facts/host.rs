@@ -71,8 +71,20 @@ pub struct Memory {
     pub total_kib: u64,
     /// `MemAvailable`, KiB.
     pub available_kib: Option<u64>,
+    /// `SwapTotal`, KiB.
+    pub swap_kib: Option<u64>,
     /// Huge pages by page size in KiB.
     pub hugepages: BTreeMap<u64, HugePages>,
+}
+
+impl Memory {
+    /// What is in use by anybody, KiB: neither free, nor to be freed at once, nor set aside as huge pages.
+    pub fn used_kib(&self) -> Option<u64> {
+        let pages = self.hugepages.iter();
+        let set_aside =
+            pages.fold(0_u64, |sum, (kib, pages)| sum.saturating_add(kib.saturating_mul(pages.total)));
+        Some(self.total_kib.saturating_sub(self.available_kib?).saturating_sub(set_aside))
+    }
 }
 
 /// Huge pages of one size.
@@ -95,6 +107,8 @@ pub struct Processes {
     pub stuck: Vec<Process>,
     /// How many have ended and were not waited for (state `Z`).
     pub zombies: u64,
+    /// How many are slurmstepd: one a step of a job, and with cgroup v2 one that is always there.
+    pub steps: u64,
     /// The parent with most of them.
     pub zombie_parent: Option<Process>,
 }
@@ -281,8 +295,70 @@ pub struct SlurmNode {
     pub named: bool,
     /// `RealMemory`, MB.
     pub real_memory_mb: Option<u64>,
-    /// `CPUs`.
+    /// `CPUs`, else what `Boards`, `Sockets`, `CoresPerSocket` and `ThreadsPerCore` come to.
     pub cpus: Option<u64>,
     /// `Gres`, as written: `gpu:h100:8`.
     pub gres: Option<String>,
+}
+
+/// Disks: the node's own NVMe controllers, and what the kernel sees as SCSI disks.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Disks {
+    /// By name, sorted.
+    pub disks: Vec<Disk>,
+}
+
+/// One disk. Only the state may change within a boot.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Disk {
+    /// `nvme0`, `sda`.
+    pub name: String,
+    /// The kernel's word: `live`, `resetting`, `connecting`, `dead` of a controller; `running`, `offline`, `blocked` of a disk.
+    pub state: String,
+    /// Model.
+    pub model: Option<String>,
+    /// Serial number, or the world-wide name where the kernel tells no serial.
+    pub serial: Option<String>,
+    /// Firmware version.
+    pub firmware: Option<String>,
+}
+
+/// The machine's firmware, as the BIOS tells it. Serial numbers are not read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Firmware {
+    /// `product_name`: the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product: Option<String>,
+    /// `board_name`: the main board.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board: Option<String>,
+    /// `bios_version`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bios: Option<String>,
+    /// `bios_date`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bios_date: Option<String>,
+    /// `ec_firmware_release`: of the embedded controller, the BMC on most servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<String>,
+    /// Microcode revision of the first CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+}
+
+impl Firmware {
+    /// Every part with its name for people.
+    pub fn parts(&self) -> [(&'static str, Option<&str>); 6] {
+        [
+            ("product", self.product.as_deref()),
+            ("board", self.board.as_deref()),
+            ("BIOS", self.bios.as_deref()),
+            ("BIOS date", self.bios_date.as_deref()),
+            ("controller firmware", self.controller.as_deref()),
+            ("microcode", self.microcode.as_deref()),
+        ]
+    }
 }

@@ -56,6 +56,12 @@ pub struct NodeFacts {
     /// Memory error counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edac: Option<Sheet<host::Edac>>,
+    /// Disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disks: Option<Sheet<host::Disks>>,
+    /// The machine's firmware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<Sheet<host::Firmware>>,
     /// What a crash left behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pstore: Option<Sheet<host::Pstore>>,
@@ -104,6 +110,8 @@ impl NodeFacts {
             Area::Kernel => of(self.kernel.as_ref()),
             Area::Raid => of(self.raid.as_ref()),
             Area::Edac => of(self.edac.as_ref()),
+            Area::Disks => of(self.disks.as_ref()),
+            Area::Firmware => of(self.firmware.as_ref()),
             Area::Pstore => of(self.pstore.as_ref()),
             Area::Leftovers => of(self.leftovers.as_ref()),
             Area::Slurm => of(self.slurm.as_ref()),

@@ -14,6 +14,9 @@ pub struct NicFacts {
     pub ports: Vec<RdmaPort>,
     /// Every network interface with a device behind it.
     pub interfaces: Vec<NetInterface>,
+    /// Version of `mlx5_core`, where the module tells one: that of NVIDIA's own package (OFED, DOCA); the kernel's has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mlx5: Option<String>,
 }
 
 impl NicFacts {

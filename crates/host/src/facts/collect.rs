@@ -8,8 +8,8 @@ use triage_core::{BootId, NodeName};
 
 use super::space::{self, Asking};
 use super::{
-    clock, cpus, driver, edac, kernel, memory, mounts, nic, pci, processes, pstore, raid, services,
-    slurm_node,
+    clock, cpus, disks, driver, edac, firmware, kernel, memory, mounts, nic, pci, processes, pstore, raid,
+    services, slurm_node,
 };
 use crate::clock::Clock;
 use crate::proc::Root;
@@ -58,6 +58,11 @@ impl Collect<'_> {
         facts.kernel = self.timed(Area::Kernel, || kernel::read(self.root));
         facts.raid = self.timed(Area::Raid, || raid::read(self.root));
         facts.edac = self.timed(Area::Edac, || edac::read(self.root));
+        facts.disks =
+            self.timed(Area::Disks, || disks::read(self.root, self.earlier(|before| before.disks.as_ref())));
+        facts.firmware = self.timed(Area::Firmware, || {
+            firmware::read(self.root, self.earlier(|before| before.firmware.as_ref()))
+        });
         facts.pstore = self.timed(Area::Pstore, || pstore::read(self.root));
         facts.leftovers = self.timed(Area::Leftovers, || processes::leftovers(self.root, self.uids));
         let conf = self.slurm_conf.as_deref();
@@ -67,7 +72,8 @@ impl Collect<'_> {
             None => Sheet::blind("no slurm.conf was found: name it as slurm.conf in triage.toml"),
         });
         facts.pci = self.timed(Area::Pci, || pci::read(self.root));
-        facts.nic = self.timed(Area::Nic, || nic::read(self.root, self.nics_before()));
+        facts.nic =
+            self.timed(Area::Nic, || nic::read(self.root, self.earlier(|before| before.nic.as_ref())));
         facts.driver = self.timed(Area::Driver, || driver::read(self.root, self.gpu_pids));
         facts.site = self.timed(Area::Site, || self.site.run());
         facts
@@ -93,7 +99,8 @@ impl Collect<'_> {
         self.space.ask(&space::worth_asking(mounts, &expected))
     }
 
-    fn nics_before(&self) -> Option<&triage_core::facts::nic::NicFacts> {
-        self.before.filter(|before| before.boot == *self.boot)?.nic.as_ref()?.said.as_ref()
+    /// What was read of an area earlier in this boot.
+    fn earlier<T>(&self, area: impl FnOnce(&NodeFacts) -> Option<&Sheet<T>>) -> Option<&T> {
+        area(self.before.filter(|before| before.boot == *self.boot)?)?.said.as_ref()
     }
 }

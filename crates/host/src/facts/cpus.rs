@@ -35,7 +35,7 @@ pub(super) fn read(root: &Root) -> Sheet<Cpus> {
 }
 
 /// `0-3,8,10-11` (cpuset(7)); `None` for what is none.
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
+pub(super) fn cpu_list(text: &str) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

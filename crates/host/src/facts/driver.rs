@@ -86,20 +86,20 @@ fn owner(root: &Root, pid: u32) -> GpuOwner {
 }
 
 /// The job in a control group of slurmstepd: `.../job_4711/step_0/...`.
-fn job_of(groups: &str) -> Option<u32> {
+pub(super) fn job_of(groups: &str) -> Option<u32> {
     let parts = groups.lines().filter(|line| line.contains("slurm")).flat_map(|line| line.split('/'));
     parts.filter_map(|part| part.strip_prefix("job_")).find_map(|number| number.parse().ok())
 }
 
 /// The modules of [`MODULES`] among the lines of `/proc/modules`.
-fn modules(text: &str) -> Vec<String> {
+pub(super) fn modules(text: &str) -> Vec<String> {
     let names = text.lines().filter_map(|line| line.split_whitespace().next());
     names.filter(|name| MODULES.contains(name)).map(str::to_owned).collect()
 }
 
 /// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu ...`: the first word that is made of numbers and dots.
 /// The open kernel modules say `NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build`.
-fn version(text: &str) -> Option<String> {
+pub(super) fn version(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("NVRM version:"))?;
     let is_version = |word: &&str| {
         word.len() <= 32

@@ -20,7 +20,8 @@ pub(super) fn read(root: &Root) -> Sheet<Memory> {
         return Sheet::blind("/proc/meminfo: no MemTotal in it");
     };
     let available_kib = kib(&text, "MemAvailable");
-    let mut memory = Memory { total_kib, available_kib, ..Memory::default() };
+    let swap_kib = kib(&text, "SwapTotal");
+    let mut memory = Memory { total_kib, available_kib, swap_kib, ..Memory::default() };
     let folder = root.at(HUGEPAGES);
     // A kernel without huge pages has no such folder.
     for name in attr::names(&folder).unwrap_or_default() {
@@ -36,7 +37,7 @@ pub(super) fn read(root: &Root) -> Sheet<Memory> {
 }
 
 /// `MemTotal:       131072 kB`.
-fn kib(text: &str, key: &str) -> Option<u64> {
+pub(super) fn kib(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }

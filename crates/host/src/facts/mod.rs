@@ -3,8 +3,10 @@ mod attr;
 mod clock;
 mod collect;
 mod cpus;
+mod disks;
 pub mod driver;
 mod edac;
+mod firmware;
 mod kernel;
 mod memory;
 mod mounts;
@@ -16,5 +18,7 @@ mod raid;
 mod services;
 mod slurm_node;
 pub mod space;
+#[cfg(any(test, feature = "testkit"))]
+pub mod texts;
 
 pub use collect::Collect;

@@ -51,7 +51,7 @@ pub(super) fn read(root: &Root) -> Sheet<Mounts> {
 }
 
 /// The lines of `/proc/self/mountinfo` (proc(5)): `36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw`.
-fn mountinfo(text: &str) -> Vec<Mount> {
+pub(super) fn mountinfo(text: &str) -> Vec<Mount> {
     text.lines().filter_map(mountinfo_line).take(MAX_MOUNTS).collect()
 }
 
@@ -83,7 +83,7 @@ fn is_one_users_own(kind: &str, super_options: &str) -> bool {
 }
 
 /// The lines of `/etc/fstab` (fstab(5)) that are mounted at boot.
-fn fstab(text: &str) -> Vec<Mount> {
+pub(super) fn fstab(text: &str) -> Vec<Mount> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     lines.filter_map(fstab_line).take(MAX_MOUNTS).collect()
 }

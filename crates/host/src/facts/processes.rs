@@ -18,7 +18,7 @@ const MAX_STUCK: usize = 64;
 const MAX_LEFT: usize = 256;
 
 /// The part of `/proc/<pid>/stat` that is asked for.
-struct Stat {
+pub(super) struct Stat {
     comm: String,
     state: char,
     parent: u32,
@@ -37,6 +37,7 @@ pub(super) fn read(root: &Root) -> Sheet<Processes> {
         // One that has gone meanwhile is no process any more.
         let Some(stat) = stat(root, pid) else { continue };
         processes.count += 1;
+        processes.steps += u64::from(stat.comm == "slurmstepd");
         match stat.state {
             'Z' => {
                 processes.zombies += 1;
@@ -123,7 +124,7 @@ fn stat(root: &Root, pid: u32) -> Option<Stat> {
 }
 
 /// The name stands in parentheses and may itself hold spaces and parentheses: what follows is found from the last one.
-fn parse(line: &[u8]) -> Option<Stat> {
+pub(super) fn parse(line: &[u8]) -> Option<Stat> {
     let open = line.iter().position(|b| *b == b'(')?;
     let close = line.iter().rposition(|b| *b == b')')?;
     let comm = shown(line.get(open + 1..close)?);

@@ -20,7 +20,7 @@ pub(super) fn read(root: &Root) -> Sheet<Raid> {
 }
 
 /// `md0 : active raid1 sdb1[1] sda1[0](F)`, below it `... [2/1] [U_]` and `recovery = 12.6% ...`.
-fn mdstat(text: &str) -> Vec<Array> {
+pub(super) fn mdstat(text: &str) -> Vec<Array> {
     let mut arrays: Vec<Array> = Vec::new();
     for line in text.lines() {
         if let Some((name, rest)) = line.split_once(" : ").filter(|(name, _)| name.starts_with("md")) {

@@ -1,4 +1,5 @@
 //! What slurm.conf says of this node.
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use triage_core::NodeName;
@@ -34,9 +35,24 @@ fn of(lines: &[conf::Line], path: &Path, node: &NodeName) -> SlurmNode {
         path: path.display().to_string(),
         named: pairs.is_some(),
         real_memory_mb: get("realmemory").and_then(|value| value.parse().ok()),
-        cpus: get("cpus").and_then(|value| value.parse().ok()),
+        cpus: pairs.as_ref().and_then(cpus),
         gres: get("gres").cloned(),
     }
+}
+
+/// slurm.conf(5): `CPUs`, else the product of boards, sockets, cores and threads, each 1 where it is not said. `Sockets` counts those
+/// of all boards, `SocketsPerBoard` those of one. `None`: nothing is said, and slurmd's own count holds.
+fn cpus(pairs: &BTreeMap<String, String>) -> Option<u64> {
+    let number = |key: &str| pairs.get(key).and_then(|value| value.parse::<u64>().ok()).filter(|n| *n > 0);
+    if let Some(cpus) = number("cpus").or_else(|| number("procs")) {
+        return Some(cpus);
+    }
+    let cores = number("corespersocket")?;
+    let sockets = match number("sockets") {
+        Some(sockets) => sockets,
+        None => number("socketsperboard").unwrap_or(1).checked_mul(number("boards").unwrap_or(1))?,
+    };
+    sockets.checked_mul(cores)?.checked_mul(number("threadspercore").unwrap_or(1))
 }
 
 #[cfg(test)]
@@ -55,5 +71,22 @@ mod tests {
         let node = read(&root, None, &NodeName::from("n2")).said.unwrap();
         assert_eq!((node.real_memory_mb, node.cpus, node.named), (Some(515_000), Some(64), true));
         assert!(!read(&root, None, &NodeName::from("n9")).said.unwrap().named);
+    }
+
+    #[test]
+    fn cpus_are_counted_as_slurm_does_where_the_line_gives_no_number() {
+        for (line, wanted) in [
+            ("CPUs=64 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2", Some(64)),
+            ("Sockets=2 CoresPerSocket=56 ThreadsPerCore=2", Some(224)),
+            ("Boards=2 SocketsPerBoard=2 CoresPerSocket=4", Some(16)),
+            ("Sockets=2 ThreadsPerCore=2", None),
+            ("CPUs=x CoresPerSocket=8", Some(8)),
+            ("Sockets=18446744073709551615 CoresPerSocket=8", None),
+            ("", None),
+        ] {
+            let pairs = line.split_whitespace().filter_map(|pair| pair.split_once('='));
+            let pairs = pairs.map(|(key, value)| (key.to_ascii_lowercase(), value.to_owned())).collect();
+            assert_eq!(cpus(&pairs), wanted, "{line}");
+        }
     }
 }

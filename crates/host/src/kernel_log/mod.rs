@@ -14,6 +14,8 @@ use std::path::PathBuf;
 use triage_core::{BootId, SourceKind, Stamp};
 
 pub use cursor::{Cursor, FileCursor, KmsgCursor};
+#[cfg(any(test, feature = "testkit"))]
+pub use kmsg::read_pieces;
 pub use read::{KernelLine, KernelRead, Lost};
 
 use crate::clock::{Clock, Deadline};

@@ -12,7 +12,7 @@ use triage_core::PciAddress;
 use triage_core::reading::{GpuProcess, GpuReading};
 
 use super::call::{Calls, is_absence};
-use super::{link, raw, words};
+use super::{link, mig, raw, words};
 
 /// Reads the GPU with that index. One that is lost keeps its place in the list.
 pub(super) fn read(nvml: &Nvml, index: u32) -> GpuReading {
@@ -54,6 +54,9 @@ fn setup(gpu: &Device<'_>, calls: &mut Calls, reading: &mut GpuReading) {
     reading.inforom = calls.get("nvmlDeviceGetInforomImageVersion", || gpu.info_rom_image_version());
     reading.persistence = calls.get("nvmlDeviceGetPersistenceMode", || gpu.is_in_persistent_mode());
     reading.mig = calls.get("nvmlDeviceGetMigMode", || gpu.mig_mode()).map(|mode| mode.current != 0);
+    if reading.mig == Some(true) {
+        reading.mig_profiles = mig::profiles(gpu, calls);
+    }
 }
 
 fn ecc(gpu: &Device<'_>, calls: &mut Calls, reading: &mut GpuReading) {

@@ -5,6 +5,7 @@
 mod call;
 mod gpu;
 mod link;
+mod mig;
 mod open;
 mod raw;
 mod words;

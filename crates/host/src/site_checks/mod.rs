@@ -149,5 +149,11 @@ fn unsafe_to_trust(meta: &Metadata) -> Option<String> {
     (meta.mode() & 0o022 != 0).then(|| "others than root can write it: chmod go-w it".to_owned())
 }
 
+/// What an answer means: status, words, resource. For the fuzz target `site_answer`.
+#[cfg(any(test, feature = "testkit"))]
+pub fn read_answer(finished: &crate::runner::Finished) -> (SiteStatus, String, Option<String>) {
+    answer::read(finished)
+}
+
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ mod find;
 mod health;
 mod identity;
 mod load;
+mod mig;
 mod nvlink;
 mod pcie;
 mod system;
@@ -15,6 +16,8 @@ pub(crate) const FUNCTIONS: &[&[&str]] = &[
     identity::FUNCTIONS,
     health::FUNCTIONS,
     load::FUNCTIONS,
+    mig::FUNCTIONS,
+    mig::ATTRIBUTES,
     pcie::FUNCTIONS,
     nvlink::FUNCTIONS,
     fields::FUNCTIONS,

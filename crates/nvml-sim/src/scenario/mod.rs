@@ -4,6 +4,7 @@ mod file;
 mod identity;
 mod pci;
 mod place;
+mod profile;
 mod values;
 mod window;
 mod words;

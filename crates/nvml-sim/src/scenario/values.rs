@@ -2,6 +2,7 @@
 use serde::Deserialize;
 
 use super::pci::PciAddress;
+use super::profile::Profile;
 use super::words::{Code, FabricHealth, FabricState, LinkState, MigMode, RecoveryAction, Throttle};
 
 /// Bytes in a MiB.
@@ -54,6 +55,7 @@ values! {
     mig: MigMode = MigMode::Disabled,
     /// Absent: the same as `mig`.
     mig_pending: Option<MigMode> = None,
+    mig_devices: Vec<Profile> = Vec::new(),
     ecc: bool = true,
     ecc_corrected: u64 = 0,
     ecc_uncorrected: u64 = 0,

@@ -51,6 +51,28 @@ pub(in super::super) const REMAP_GROWTH: Check = Check {
     ..GPU
 };
 
+/// Before Ampere a board retires pages instead of remapping rows, for 64 of which its InfoROM has room.
+pub(in super::super) const RETIRED_COUNT: Check = Check {
+    name: "gpu_retired_count",
+    finds: "memory pages that were retired over the board's life",
+    threshold: Some(Threshold {
+        value: 60.0,
+        unit: "pages, at least",
+        source: "ours; the board has room for 64 (NVIDIA, \"GPU Memory Error Management\")",
+    }),
+    evaluate: retired,
+    ..GPU
+};
+
+fn retired(input: &CheckInput<'_>, findings: &mut Findings) {
+    for gpu in gpus(input, findings) {
+        let Some(pages) = gpu.retired_pages else { continue };
+        if f64::from(pages) >= input.setting.threshold {
+            findings.certain(resource(gpu), format!("GPU {}: {pages} memory pages are retired", gpu.index));
+        }
+    }
+}
+
 fn remapped(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(baseline) = input.baseline else {
         findings.remark("no baseline to compare with");

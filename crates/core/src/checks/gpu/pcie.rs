@@ -1,9 +1,10 @@
 //! The way from the CPU to the GPUs and network adapters.
 use super::super::{Check, CheckAction, CheckInput, Findings, Threshold};
 use super::{GPU, before, gpus, growth, on_bus, pci, rate, resource};
+use crate::baseline::{Isolation, isolation};
 use crate::facts::Area;
 use crate::facts::pci::{AerCounts, PciDevice, PciKind};
-use crate::{Advice, Resource};
+use crate::{Advice, CauseClass, Resource};
 
 /// `lspci` shows such a function as "rev ff". So it does in the moment of a reset: hence the minute, our own figure.
 pub(in super::super) const BUS: Check = Check {
@@ -206,24 +207,37 @@ fn by(now: AerCounts, then: AerCounts, count: fn(AerCounts) -> u64) -> u64 {
     growth(Some(count(now)), Some(count(then))).unwrap_or(0)
 }
 
-/// Which of speed and isolation a site wants is its own choice: shown, never a fault.
+/// Which of speed and isolation a site wants is its own choice: shown, and a fault only where it changed by itself, as with new
+/// firmware.
 pub(in super::super) const ACS: Check = Check {
     name: "pcie_acs",
-    finds: "bridges above GPUs and adapters that send peer traffic up to the root (shown only)",
+    finds: "an IOMMU that was switched on, or more bridges that send peer traffic up to the root, since the baseline; shown in any case",
+    class: CauseClass::System,
     reads: &[Area::Pci],
     evaluate: acs,
     ..GPU
 };
 
 fn acs(input: &CheckInput<'_>, findings: &mut Findings) {
-    let known: Vec<bool> = devices(input).filter_map(|device| device.port_redirects).collect();
-    let redirecting = known.iter().filter(|redirects| **redirects).count();
-    let iommu = devices(input).any(|device| device.iommu_group.is_some());
+    let known = devices(input).filter_map(|device| device.port_redirects).count();
+    let Some(Isolation { iommu, redirecting }) = pci(input).and_then(isolation) else {
+        return findings.remark("no GPU and no adapter on the bus");
+    };
     findings.value(if iommu { "IOMMU on" } else { "IOMMU off" });
+    let then = input.baseline.and_then(|baseline| baseline.isolation);
+    if then.is_some_and(|then| iommu && !then.iommu) {
+        findings.certain(Resource::Host, "the IOMMU is on, off when the baseline was learned");
+    }
+    if let Some(then) = then.filter(|then| redirecting > then.redirecting) {
+        let text = format!(
+            "{redirecting} bridges redirect peer traffic to the root, {} when the baseline was learned",
+            then.redirecting
+        );
+        findings.certain(Resource::Host, text);
+    }
     if redirecting > 0 {
         findings.remark(format!(
-            "{redirecting} of {} bridges redirect peer traffic to the root: GPUDirect is slower than it could be",
-            known.len()
+            "{redirecting} of {known} bridges redirect peer traffic to the root: GPUDirect is slower than it could be"
         ));
     }
 }

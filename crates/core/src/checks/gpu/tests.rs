@@ -1,12 +1,14 @@
 //! Each check on a healthy node, and with one thing broken.
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::checks::ALL;
-use crate::checks::scene::{Scene, address};
+use crate::checks::scene::{Scene, address, span};
 use crate::facts::Sheet;
 use crate::facts::driver::GpuOwner;
 use crate::facts::pci::PciDevice;
 use crate::reading::GpuProcess;
-use crate::{BootId, Confidence, ExitStatus, JobAsk, JobSpan, NodeName, RunId, Stamp};
+use crate::{Confidence, ExitStatus, JobSpan, Stamp};
 
 fn ours() -> impl Iterator<Item = &'static Check> {
     ALL.iter().filter(|check| ["gpu_", "pcie_", "nic_"].iter().any(|family| check.name.starts_with(family)))
@@ -270,6 +272,7 @@ fn a_busy_gpu_that_draws_little_is_told() {
 #[test]
 fn redirected_peer_traffic_is_shown_and_is_no_fault() {
     let mut scene = Scene::healthy();
+    scene.baseline = None;
     scene.device(0).port_redirects = Some(true);
     scene.device(1).port_redirects = Some(false);
     let findings = scene.look(&ACS);
@@ -406,30 +409,6 @@ fn mig_mode_and_slurm_must_agree() {
     assert!(scene.bad(&MIG)[0].contains("no GPU is in MIG mode"));
 }
 
-fn span(gpus: &[u32]) -> JobSpan {
-    JobSpan {
-        run: RunId {
-            cluster: String::new(),
-            job: 4711,
-            array: None,
-            het: None,
-            restart: 0,
-            start: Stamp::from_secs(1),
-        },
-        node: NodeName::from("n1"),
-        boot: BootId::from("b1"),
-        uid: 1000,
-        user: String::new(),
-        partition: String::new(),
-        nodes: Vec::new(),
-        gpus: gpus.to_vec(),
-        ask: JobAsk::Default,
-        end: None,
-        exit: None,
-        state: String::new(),
-    }
-}
-
 #[test]
 fn what_a_job_left_on_a_gpu_is_told_and_what_a_job_uses_is_not() {
     let mut scene = Scene::healthy();
@@ -454,4 +433,58 @@ fn what_a_job_left_on_a_gpu_is_told_and_what_a_job_uses_is_not() {
     scene.spans =
         vec![JobSpan { end: Some(Stamp::from_secs(1)), exit: Some(ExitStatus::Exit(0)), ..span(&[]) }];
     assert_eq!(scene.bad(&LEFT_MEMORY).len(), 1);
+}
+
+#[test]
+fn mig_devices_are_compared_by_profile_where_slurm_names_profiles() {
+    let mut scene = Scene::healthy();
+    let profiles = |all: &[(&str, u32)]| -> BTreeMap<String, u32> {
+        all.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+    };
+    for index in 0..8 {
+        scene.gpu(index).mig = Some(true);
+        scene.gpu(index).mig_profiles = profiles(&[("1g.10gb", 4), ("3g.40gb", 1)]);
+    }
+    scene.gres().mig = true;
+    scene.gres().count = 40;
+    scene.gres().types = profiles(&[("nvidia_h100_80gb_hbm3_1g.10gb", 32), ("h100_3g.40gb", 8)]);
+    assert!(scene.bad(&MIG).is_empty(), "{:?}", scene.bad(&MIG));
+    // The same number of devices in another layout.
+    scene.gpu(0).mig_profiles = profiles(&[("1g.10gb", 5)]);
+    assert_eq!(
+        scene.bad(&MIG),
+        ["host | MIG devices 33x 1g.10gb, 7x 3g.40gb, 32x 1g.10gb, 8x 3g.40gb in gres.conf"]
+    );
+    // Where the driver is too old to tell profiles, their number is compared as before.
+    for index in 0..8 {
+        scene.gpu(index).mig_profiles.clear();
+        scene.driver().mig_devices.insert(u32::try_from(index).unwrap(), 5);
+    }
+    assert!(scene.bad(&MIG).is_empty());
+}
+
+#[test]
+fn an_iommu_or_a_bridge_that_changed_since_the_baseline_is_told() {
+    let mut scene = Scene::healthy();
+    assert!(scene.bad(&ACS).is_empty());
+    scene.device(0).iommu_group = Some(7);
+    scene.device(1).port_redirects = Some(true);
+    assert_eq!(
+        scene.bad(&ACS),
+        [
+            "host | the IOMMU is on, off when the baseline was learned; 1 bridges redirect peer traffic to the root, 0 when \
+          the baseline was learned"
+        ]
+    );
+    scene.baseline = None;
+    assert!(scene.bad(&ACS).is_empty(), "which of speed and isolation a site wants is its own choice");
+}
+
+#[test]
+fn pages_retired_over_the_years_are_told_from_sixty_on() {
+    let mut scene = Scene::healthy();
+    scene.gpu(1).retired_pages = Some(59);
+    assert!(scene.bad(&RETIRED_COUNT).is_empty());
+    scene.gpu(1).retired_pages = Some(60);
+    assert!(scene.bad(&RETIRED_COUNT)[0].contains("GPU 1: 60 memory pages are retired"));
 }

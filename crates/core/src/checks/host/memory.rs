@@ -26,6 +26,15 @@ pub(in crate::checks) const HUGEPAGES: Check = Check {
     ..Check::HOST
 };
 
+/// Swap lets a job that outgrows its memory crawl instead of end: sites have it on purpose, or on purpose not.
+pub(in crate::checks) const SWAP: Check = Check {
+    name: "swap",
+    finds: "more or less swap space than when the baseline was learned",
+    reads: &[Area::Memory],
+    evaluate: swap,
+    ..Check::HOST
+};
+
 #[expect(clippy::cast_precision_loss, reason = "sizes in MB against a share")]
 fn size(input: &CheckInput<'_>, findings: &mut Findings) {
     let (Some(memory), Some(slurm)) = (said(input.facts.memory.as_ref()), said(input.facts.slurm.as_ref()))
@@ -45,6 +54,21 @@ fn size(input: &CheckInput<'_>, findings: &mut Findings) {
     }
 }
 
+fn swap(input: &CheckInput<'_>, findings: &mut Findings) {
+    let Some(now) = said(input.facts.memory.as_ref()).and_then(|memory| memory.swap_kib) else {
+        return findings.remark("/proc/meminfo tells nothing of swap space");
+    };
+    findings.value(format!("{} MB", now / 1024));
+    let Some(then) = input.baseline.and_then(|baseline| baseline.swap_kib) else {
+        return findings.remark("the baseline does not say how much there should be");
+    };
+    if now != then {
+        let text =
+            format!("{} MB of swap space, {} MB when the baseline was learned", now / 1024, then / 1024);
+        findings.certain(Resource::Host, text);
+    }
+}
+
 fn hugepages(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(memory) = said(input.facts.memory.as_ref()) else { return };
     if input.expect.hugepages.is_empty() {
@@ -59,5 +83,28 @@ fn hugepages(input: &CheckInput<'_>, findings: &mut Findings) {
         if total < *wanted {
             findings.certain(Resource::Host, format!("{total} huge pages of {kib} KiB, expected {wanted}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SWAP;
+    use crate::baseline::learn;
+    use crate::checks::scene::Scene;
+    use crate::facts::Sheet;
+    use crate::facts::host::Memory;
+
+    #[test]
+    fn swap_space_that_came_or_went_is_told() {
+        let mut scene = Scene::healthy();
+        let memory = |swap_kib| Some(Sheet::read(Memory { total_kib: 1, swap_kib, ..Memory::default() }));
+        scene.facts.memory = memory(Some(0));
+        assert!(scene.bad(&SWAP).is_empty(), "nobody said how much there should be");
+        scene.baseline = Some(learn(&scene.facts, None));
+        assert!(scene.bad(&SWAP).is_empty());
+        scene.facts.memory = memory(Some(8 << 20));
+        assert_eq!(scene.bad(&SWAP), ["host | 8192 MB of swap space, 0 MB when the baseline was learned"]);
+        scene.facts.memory = memory(None);
+        assert!(scene.bad(&SWAP).is_empty());
     }
 }

@@ -1,9 +1,12 @@
 //! Checks of the host: filesystems, memory, processes, clock, CPUs, services, kernel.
 pub(super) mod clock;
 pub(super) mod cpus;
+pub(super) mod disks;
 pub(super) mod edac;
+pub(super) mod firmware;
 pub(super) mod kernel;
 pub(super) mod leftovers;
+pub(super) mod load;
 pub(super) mod memory;
 pub(super) mod mounts;
 pub(super) mod processes;

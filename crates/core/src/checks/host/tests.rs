@@ -51,6 +51,7 @@ impl Scene {
             baseline: None,
             setting: &setting,
             last: self.last.as_ref(),
+            has_case: true,
             span: None,
             spans: &self.spans,
         };

@@ -1,9 +1,10 @@
 //! Are the links up, at their rate, with one firmware.
 use std::collections::BTreeMap;
 
+use super::super::expect::said;
 use super::super::{Check, CheckInput, Findings};
 use super::{NIC, nics, nics_before, resource};
-use crate::facts::nic::RdmaPort;
+use crate::facts::nic::{NicFacts, RdmaPort};
 use crate::{CauseClass, Resource};
 
 /// A port that should pass data and does not.
@@ -149,7 +150,7 @@ fn interface(input: &CheckInput<'_>, findings: &mut Findings) {
 /// The same board with two firmwares is what an interrupted update leaves behind.
 pub(in super::super) const FIRMWARE: Check = Check {
     name: "nic_firmware",
-    finds: "adapters of one kind with different firmware, or another one than expected",
+    finds: "adapters of one kind with different firmware, or another firmware or OFED than expected",
     class: CauseClass::System,
     good_for_s: 0,
     evaluate: firmware,
@@ -187,4 +188,21 @@ fn firmware(input: &CheckInput<'_>, findings: &mut Findings) {
             findings.certain(resource(port), format!("{}: firmware {now}, {wanted} expected", port.device));
         }
     }
+    ofed(input, nics, findings);
+}
+
+/// The driver package of the adapters, which a kernel update may have replaced by the kernel's own driver.
+fn ofed(input: &CheckInput<'_>, nics: &NicFacts, findings: &mut Findings) {
+    let told = said(&input.expect.ofed).map(|wanted| (wanted, "expected by [expect]"));
+    let learned = || Some((input.baseline?.mlx5.as_deref()?, "when the baseline was learned"));
+    let Some((wanted, source)) = told.or_else(learned) else { return };
+    // Without such an adapter nothing is loaded; that one is missing is another check's finding.
+    if nics.ports.is_empty() || nics.mlx5.as_deref() == Some(wanted) {
+        return;
+    }
+    let now = nics.mlx5.as_deref().unwrap_or("the kernel's own");
+    findings.certain(
+        Resource::Service("mlx5_core".to_owned()),
+        format!("driver mlx5_core: {now}, {wanted} {source}"),
+    );
 }

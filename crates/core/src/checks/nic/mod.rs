@@ -21,6 +21,7 @@ fn nics<'a>(input: &CheckInput<'a>, findings: &mut Findings) -> Option<&'a NicFa
     let nics = input.facts.nic.as_ref()?.said.as_ref()?;
     input.blind_on_gone(findings, |known| {
         nics.ports.iter().any(|port| resource(port) == *known)
+            || matches!(known, Resource::Service(_))
             || nics.interfaces.iter().any(|interface| Resource::Nic(interface.name.clone()) == *known)
     });
     Some(nics)

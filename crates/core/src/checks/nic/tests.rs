@@ -113,3 +113,26 @@ fn a_module_that_was_loaded_is_missed() {
     scene.expect.modules = vec!["gdrdrv".to_owned()];
     assert_eq!(scene.bad(&MODULES).len(), 1);
 }
+
+#[test]
+fn a_kernel_update_that_brought_its_own_adapter_driver_is_told() {
+    let mut scene = Scene::healthy();
+    let nics = |scene: &mut Scene, version: Option<&str>| {
+        scene.facts.nic.as_mut().unwrap().said.as_mut().unwrap().mlx5 = version.map(str::to_owned);
+    };
+    assert!(
+        scene.bad(&FIRMWARE).is_empty(),
+        "the kernel's own driver has no version, and nobody wanted another"
+    );
+    nics(&mut scene, Some("24.10-1.1.4"));
+    scene.baseline = Some(crate::baseline::learn(&scene.facts, scene.nvml.as_ref()));
+    assert!(scene.bad(&FIRMWARE).is_empty());
+    nics(&mut scene, None);
+    assert!(
+        scene.bad(&FIRMWARE)[0]
+            .ends_with("driver mlx5_core: the kernel's own, 24.10-1.1.4 when the baseline was learned")
+    );
+    scene.expect.ofed = "25.01-0.6.0".to_owned();
+    nics(&mut scene, Some("24.10-1.1.4"));
+    assert!(scene.bad(&FIRMWARE)[0].ends_with("24.10-1.1.4, 25.01-0.6.0 expected by [expect]"));
+}

@@ -15,6 +15,8 @@ use crate::proc::Root;
 const RDMA: &str = "/sys/class/infiniband";
 const NET: &str = "/sys/class/net";
 
+const MLX5: &str = "/sys/module/mlx5_core/version";
+
 /// Most ports and most interfaces that are kept.
 const MAX_PORTS: usize = 128;
 
@@ -27,7 +29,8 @@ pub fn read(root: &Root, before: Option<&NicFacts>) -> Sheet<NicFacts> {
     let (interfaces, no_interfaces) =
         listed(&root.at(NET), |at, name| interface(at, name).into_iter().collect());
     let blind = no_ports.into_iter().chain(no_interfaces).collect();
-    Sheet { said: Some(NicFacts { ports, interfaces }), blind, cost_us: 0 }
+    let mlx5 = attr::text(&root.at(MLX5));
+    Sheet { said: Some(NicFacts { ports, interfaces, mlx5 }), blind, cost_us: 0 }
 }
 
 /// What `each` makes of every name in a folder. A folder that is not there holds nothing; one that cannot be read is said.
@@ -80,7 +83,7 @@ fn word(path: &Path) -> String {
 }
 
 /// `400 Gb/sec (4X NDR)` and `2.5 Gb/sec (1X SDR)`, in Mbit/s.
-fn rate(text: &str) -> Option<u64> {
+pub(super) fn rate(text: &str) -> Option<u64> {
     let number = text.split_once(" Gb/sec")?.0;
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let whole: u64 = whole.parse().ok()?;

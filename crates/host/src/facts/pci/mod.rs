@@ -93,7 +93,7 @@ fn answers(at: &Path) -> Option<bool> {
 }
 
 /// `16.0 GT/s PCIe` of today's kernels and `8 GT/s` of older ones, in hundredths; `Unknown` is none.
-fn speed(text: &str) -> Option<u32> {
+pub(super) fn speed(text: &str) -> Option<u32> {
     let number = text.split_once(" GT/s")?.0;
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     let whole: u32 = whole.parse().ok()?;
@@ -113,7 +113,7 @@ fn bridges(at: &Path, own: PciAddress) -> (Option<PciAddress>, Option<PciAddress
     upstream(&target, own)
 }
 
-fn upstream(target: &Path, own: PciAddress) -> (Option<PciAddress>, Option<PciAddress>) {
+pub(super) fn upstream(target: &Path, own: PciAddress) -> (Option<PciAddress>, Option<PciAddress>) {
     let parts = target.iter().filter_map(|part| part.to_str());
     let mut addresses = parts.filter(|part| part.contains('.')).filter_map(|part| part.parse().ok());
     let mut above = addresses.by_ref().take_while(|address| *address != own);
@@ -123,7 +123,7 @@ fn upstream(target: &Path, own: PciAddress) -> (Option<PciAddress>, Option<PciAd
 
 /// Walks the extended capabilities, which begin at byte 256 and are only given to root, for Access Control Services (id 13,
 /// PCI Express Base Specification), and looks at "P2P request redirect" (bit 2) of its control register.
-fn redirects(word: impl Fn(u64) -> Option<u32>) -> Option<bool> {
+pub(super) fn redirects(word: impl Fn(u64) -> Option<u32>) -> Option<bool> {
     const ACS: u32 = 13;
     let mut at = 0x100;
     // A ring of capabilities ends here as well: no bridge has more of them.
@@ -150,7 +150,7 @@ fn aer(at: &Path) -> Option<AerCounts> {
 }
 
 /// The line `TOTAL_ERR_COR 12`.
-fn total(bytes: &[u8]) -> Option<u64> {
+pub(super) fn total(bytes: &[u8]) -> Option<u64> {
     let text = str::from_utf8(bytes).ok()?;
     let line = text.lines().find(|line| line.starts_with("TOTAL_ERR_"))?;
     line.split_whitespace().nth(1)?.parse().ok()
