@@ -1,103 +1,15 @@
 //! One fault that the kernel's log and a state check both tell of: one case, whoever was first, and one proof.
-#![expect(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
 mod support;
 
 use std::collections::BTreeMap;
 
+use support::looked::Node;
 use support::*;
-use triage_core::catalog::Catalog;
 use triage_core::checks::*;
 use triage_core::facts::host::{Array, Edac, Errors, Mount, Mounts, Raid};
 use triage_core::facts::nic::{NetInterface, NicFacts, RdmaPort};
 use triage_core::facts::{NodeFacts, Sheet};
-use triage_core::pipeline::{Asked, Input, Output, Past, Trigger, step};
-use triage_core::policy::Policy;
-use triage_core::serd::Engine;
 use triage_core::*;
-
-/// A node with its ledger, pass after pass.
-struct Node {
-    catalog: Catalog,
-    policy: Policy,
-    cases: Vec<Case>,
-    engines: Vec<Engine>,
-    last: Vec<CheckState>,
-    before: Option<NodeFacts>,
-    boot: &'static str,
-    booted: i64,
-}
-
-impl Node {
-    fn new() -> Self {
-        Self {
-            catalog: catalog(),
-            policy: acting(),
-            cases: Vec::new(),
-            engines: Vec::new(),
-            last: Vec::new(),
-            before: None,
-            boot: "b1",
-            booted: -86_400,
-        }
-    }
-
-    /// A health check at that second, which reads these lines and facts.
-    fn pass(&mut self, secs: i64, facts: &NodeFacts, lines: &[&str]) -> Output {
-        let facts = NodeFacts { at: at(secs), boot: BootId::from(self.boot), ..facts.clone() };
-        let (expect, settings) = (Expect::default(), CheckSettings::default());
-        let output = {
-            let mut input: Input<'_> = input(&self.catalog, &self.policy, Trigger::HealthCheck);
-            input.now = at(secs);
-            input.boot = BootId::from(self.boot);
-            input.cases.clone_from(&self.cases);
-            input.node_record = Asked::Answer(node_record("IDLE", ""));
-            input.past = Past {
-                since: Some(at(-99 * 86_400)),
-                booted: Some(at(self.booted)),
-                engines: self.engines.clone(),
-                ..Past::default()
-            };
-            input.observations = (0..)
-                .zip(lines)
-                .map(|(n, text)| Observation {
-                    cursor: secs.unsigned_abs() * 1_000 + n,
-                    ..observe(self.boot, at(secs), SourceKind::Kmsg, Payload::Line((*text).to_owned()))
-                })
-                .collect();
-            input.checks = Some(Checking {
-                made: true,
-                facts: &facts,
-                before: self.before.as_ref(),
-                expect: &expect,
-                baseline: None,
-                settings: &settings,
-                last: &self.last,
-            });
-            step(&input)
-        };
-        for case in &output.cases {
-            self.cases.retain(|known| known.id != case.id);
-            if case.is_open() {
-                self.cases.push(case.clone());
-            }
-        }
-        for engine in &output.engines {
-            self.engines.retain(|e| (&e.rule, &e.identity) != (&engine.rule, &engine.identity));
-            self.engines.push(engine.clone());
-        }
-        for state in &output.checks {
-            self.last.retain(|known| known.name != state.name);
-            self.last.push(state.clone());
-        }
-        self.before = Some(facts);
-        output
-    }
-
-    fn only(&self) -> &Case {
-        assert_eq!(self.cases.len(), 1, "{:#?}", self.cases);
-        &self.cases[0]
-    }
-}
 
 /// A fault, told by lines and by what is read of the node.
 struct Told<'a> {

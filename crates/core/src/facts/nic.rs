@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::PciAddress;
 use crate::attribute::NicReading;
+use crate::{PciAddress, Resource};
 
 /// Ports and interfaces, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +64,14 @@ impl RdmaPort {
     /// Whether data can pass. A state this version does not know accuses nobody.
     pub fn is_up(&self) -> bool {
         !matches!(self.state.as_str(), "down" | "init" | "armed")
+    }
+
+    /// The port as a resource. Adapters with one port, which is most of them, are known by their name alone.
+    pub fn resource(&self) -> Resource {
+        match self.port {
+            1 => Resource::Nic(self.device.clone()),
+            number => Resource::Nic(format!("{}/{number}", self.device)),
+        }
     }
 
     /// A counter's value.

@@ -1,7 +1,9 @@
 //! From the events and sweeps of a pass to the counts, and from counts that are reached to events.
 use std::collections::BTreeMap;
 
+use super::links::{self, Rise};
 use super::{Engine, Occurrence, RULES, Rule, Threshold};
+use crate::detectors::Names;
 use crate::pipeline::{Input, Past};
 use crate::reading::{GpuReading, NvmlReading};
 use crate::{
@@ -21,13 +23,21 @@ pub(crate) struct Fed {
 /// Links go down and up while drivers load.
 pub(crate) const BOOT_GRACE_S: i64 = 600;
 
+/// What the identity of a drill's count begins with.
+const DRILL: &str = "drill:";
+
 /// Counts what this pass brought.
 pub(crate) fn feed(input: &Input<'_>, events: &[Event]) -> Fed {
     let mut bench = Bench::new(input);
     for rule in RULES {
         let Some(threshold) = input.past.thresholds.of(rule) else { continue };
-        for event in events.iter().filter(|event| rule.counts(event) && is_news(&input.past, event)) {
+        let of_link = rule.counts_links();
+        let told = |event: &Event| of_link && links::has_told(input, event);
+        for event in events.iter().filter(|e| rule.counts(e) && is_news(&input.past, e) && !told(e)) {
             bench.count_event(rule, &threshold, event);
+        }
+        if of_link {
+            links::rises(input).iter().for_each(|rise| bench.count_link(rule, &threshold, rise));
         }
         if let super::rules::Counts::Counter(read) = rule.counts {
             for (observation, gpu, rise) in rises(input, read) {
@@ -159,6 +169,27 @@ impl<'a, 'i> Bench<'a, 'i> {
         self.count(rule, threshold, place, occurrence, observation.synthetic.then_some(leave));
     }
 
+    /// What the counters of a link tell beyond what the log told of the time between the two looks.
+    fn count_link(&mut self, rule: &Rule, threshold: &Threshold, rise: &Rise) {
+        let names = Names::new(self.input);
+        let its = |engine: &&Engine| {
+            engine.rule == rule.name
+                && !engine.identity.starts_with(DRILL)
+                && names.are_one(&engine.resource, &rise.place)
+        };
+        let of_link: Vec<&Engine> = self.engines.values().filter(its).collect();
+        let place = of_link.first().map_or_else(|| rise.place.clone(), |engine| engine.resource.clone());
+        let told =
+            of_link.iter().flat_map(|engine| &engine.occurrences).filter(|known| known.at > rise.since);
+        let told = told.fold(0_u64, |sum, known| sum.saturating_add(known.times));
+        let untold = rise.times.saturating_sub(told);
+        // What was lost before a repair, or after it, in one look nobody can tell: the repair has the benefit of the doubt.
+        let begun = Occurrence::at(rise.since);
+        if untold > 0 && !self.was_before_a_repair(rule, &place, &begun) {
+            self.count(rule, threshold, place, Occurrence { times: untold, ..Occurrence::at(rise.at) }, None);
+        }
+    }
+
     /// `drill`: the occurrence is none, with the leave the drill has.
     fn count(
         &mut self,
@@ -190,7 +221,9 @@ impl<'a, 'i> Bench<'a, 'i> {
 
     fn was_before_a_repair(&self, rule: &Rule, place: &Resource, occurrence: &Occurrence) -> bool {
         let fault = self.input.catalog.fault_of(&rule.code());
-        let closed = self.input.past.closed.iter().filter(|c| c.fault == fault && c.resource == *place);
+        let names = Names::new(self.input);
+        let same = |c: &&crate::pipeline::Closed| c.fault == fault && names.are_one(&c.resource, place);
+        let closed = self.input.past.closed.iter().filter(same);
         closed.map(|closed| closed.at).max().is_some_and(|at| occurrence.at <= at)
     }
 
@@ -204,13 +237,17 @@ impl<'a, 'i> Bench<'a, 'i> {
 
 fn has_case(input: &Input<'_>, rule: &Rule, engine: &Engine) -> bool {
     let fault = input.catalog.fault_of(&rule.code());
-    input.cases.iter().any(|case| case.is_open() && case.fault == fault && case.resource == engine.resource)
+    let names = Names::new(input);
+    input
+        .cases
+        .iter()
+        .any(|case| case.is_open() && case.fault == fault && names.are_one(&case.resource, &engine.resource))
 }
 
 /// A GPU keeps its history wherever it is plugged in; everything else is known by its place.
 fn identity(input: &Input<'_>, place: &Resource, drill: bool) -> String {
     let name = parts::part_of(input, place).map_or_else(|| place.to_string(), |part| format!("part:{part}"));
-    if drill { format!("drill:{name}") } else { name }
+    if drill { format!("{DRILL}{name}") } else { name }
 }
 
 /// The run that was on the resource, if it can be told: with several on the node, the one whose GPUs it is among.

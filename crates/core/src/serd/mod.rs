@@ -6,6 +6,7 @@
 //! it. A GPU is counted by its serial number, wherever it is plugged in.
 mod engine;
 mod feed;
+mod links;
 mod rules;
 mod thresholds;
 

@@ -25,6 +25,8 @@ pub struct Rule {
 pub(super) enum Counts {
     /// Events of these codes.
     Codes(&'static [&'static str]),
+    /// The same, and what the counters of links tell beyond them.
+    Links(&'static [&'static str]),
     /// By how much a counter of a GPU rose from one sweep to the next.
     Counter(fn(&GpuReading) -> Option<u64>),
 }
@@ -42,7 +44,13 @@ impl Rule {
 
     /// Whether the event is one of those it counts.
     pub(super) fn counts(&self, event: &Event) -> bool {
-        matches!(self.counts, Counts::Codes(codes) if codes.contains(&event.code.as_str()))
+        let (Counts::Codes(codes) | Counts::Links(codes)) = self.counts else { return false };
+        codes.contains(&event.code.as_str())
+    }
+
+    /// Whether it counts what the counters of links tell as well.
+    pub(super) const fn counts_links(&self) -> bool {
+        matches!(self.counts, Counts::Links(_))
     }
 
     /// What its count is kept on for something that happened to `resource`.
@@ -112,7 +120,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "link_flaps",
         what: "losses of the link",
-        counts: Counts::Codes(&["nic.link_down"]),
+        counts: Counts::Links(&["nic.link_down"]),
         per_node: false,
         threshold: within(5, DAY),
         source: "own choice: a link that is lost five times a day will be lost under a job",

@@ -1,5 +1,7 @@
 //! Builders for pipeline tests: a node, its sources, a job on it.
 #![allow(dead_code, reason = "each test file uses a part of the builders")]
+pub(crate) mod looked;
+
 use triage_core::catalog::Catalog;
 use triage_core::fleet::Fleet;
 use triage_core::memory::Memory;

@@ -31,12 +31,8 @@ fn nics_before<'a>(input: &CheckInput<'a>) -> Option<&'a NicFacts> {
     input.before?.nic.as_ref()?.said.as_ref()
 }
 
-/// The port as a resource. Adapters with one port, which is most of them, are known by their name alone.
 fn resource(port: &RdmaPort) -> Resource {
-    match port.port {
-        1 => Resource::Nic(port.device.clone()),
-        number => Resource::Nic(format!("{}/{number}", port.device)),
-    }
+    port.resource()
 }
 
 #[cfg(test)]
