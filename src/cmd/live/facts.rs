@@ -39,7 +39,6 @@ pub(super) fn known<'a>(
         kernel_read: kernel_was_read(&ledger.sources().map_err(explained)?, &span, now),
         history: ledger.history(&span.run).map_err(explained)?,
         output: Asked::NotAsked,
-        progress: Asked::NotAsked,
         job,
         peers,
         catalog,
