@@ -202,7 +202,8 @@ fn closed(conn: &Connection, since: Stamp) -> Result<Vec<Closed>> {
 
 /// The latest decision of each subject and case, about open cases and about the run. Older ones are left out: the
 /// pipeline asks whether it would repeat itself.
-/// What is decided about bringing a node back is another matter than whether it should be out: of each the latest.
+/// What is decided about bringing a node back, or about setting it down, is another matter than whether it should be out:
+/// of each the latest.
 fn decided(conn: &Connection, cases: &[&Case], run: Option<i64>) -> Result<Vec<Decision>> {
     if cases.is_empty() && run.is_none() {
         return Ok(Vec::new());
@@ -212,7 +213,7 @@ fn decided(conn: &Connection, cases: &[&Case], run: Option<i64>) -> Result<Vec<D
         "SELECT {columns} FROM {from} WHERE d.seq IN (
              SELECT max(x.seq) FROM decisions x
              WHERE x.case_id IN (SELECT value FROM json_each(?2)) AND x.node IS NOT NULL
-             GROUP BY x.case_id, x.node, x.intent IN ('reset', 'reboot', 'verify', 'resume')
+             GROUP BY x.case_id, x.node, x.intent IN ('reset', 'reboot', 'verify', 'resume'), x.intent = 'down'
              UNION ALL
              SELECT max(y.seq) FROM decisions y WHERE y.run = ?1 GROUP BY y.case_id)
          ORDER BY d.seq",

@@ -116,7 +116,10 @@ fn a_topology_that_is_not_understood_is_said_and_holds_nobody() {
 fn no_more_nodes_of_one_job_than_the_brake_allows() {
     let cluster = shared::lend_suite();
     figures(&cluster, &[("max_per_job = 2", "max_per_job = 1"), ("min_nodes = 2", "min_nodes = 4")]);
-    let id = drill::running(&cluster, &["--nodes=2", "--gres=gpu:8"]);
+    // A step on both: a node that ran none learns of the job only by its epilog.
+    let script = drill::script_after(&cluster, "srun --ntasks-per-node=1 true", "exit 1");
+    let id = cluster.sbatch(&["--nodes=2", "--gres=gpu:8"], &script);
+    drill::wait_begun(&cluster, &id);
     drill::lose_gpu(&cluster, "n1", 3);
     assert!(cluster.health_check("n1").ok());
     drill::wait_our_drain(&cluster, "n1");

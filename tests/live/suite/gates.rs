@@ -153,7 +153,7 @@ fn a_job_without_a_culprit_is_not_run_into_the_same_fault_again() {
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_check_in_monitor_mode_takes_no_node_out() {
     let cluster = shared::lend_suite();
-    cluster.configure("expect", "mounts", "[\"/never-mounted\"]");
+    cluster.configure("expect", "mounts", "[{ path = \"/never-mounted\" }]");
     cluster.configure("checks.mounts", "action", "\"drain\"");
     cluster.configure("checks.mounts", "mode", "\"monitor\"");
     assert!(cluster.health_check("n1").ok());
