@@ -111,10 +111,8 @@ pub(crate) fn read(folder: &Path) -> Result<Incident, Error> {
     let unreadable = |source| Error::Unreadable { path: path.clone(), source };
     let bytes = files::read(&path, LARGEST).map_err(unreadable)?;
     let text = String::from_utf8(bytes).map_err(|_| invalid(&path, "", 0, "not UTF-8 text".to_owned()))?;
-    let file: File = toml::from_str(&text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        invalid(&path, &text, at, error.message().replace('\n', " "))
-    })?;
+    let read = triage_toml::read::<File>(&text);
+    let file = read.map_err(|fault| invalid(&path, &text, fault.at, fault.message.replace('\n', " ")))?.value;
     check(&file).map_err(|problem| invalid(&path, &text, 0, problem))?;
     Ok(incident(file))
 }

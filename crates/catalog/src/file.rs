@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use toml::Spanned;
 use triage_core::catalog::{Change, Decoder, Origin, Scope};
 use triage_core::{Advice, CauseClass, ClearedBy, Confidence, Role};
+use triage_toml::Spanned;
 
 /// One file.
 #[derive(Debug, Default, Deserialize)]

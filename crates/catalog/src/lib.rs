@@ -16,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use triage_core::catalog::{Catalog, Parts};
+use triage_toml::Fault;
 
 /// Where a site puts its changes.
 pub const OVERRIDES_DIR: &str = "/etc/slurm-triage/catalog.d";
@@ -82,11 +83,9 @@ impl Read {
 
 fn read(path: &Path) -> Result<Read, Error> {
     let text = text_of(path)?;
-    let syntax = |e: toml::de::Error| {
-        let at = e.span().map_or(0, |span| span.start);
-        invalid(path, &text, at, Problem::Syntax(e.message().replace('\n', " ")))
-    };
-    let stanzas = toml::from_str(&text).map_err(syntax)?;
+    let syntax =
+        |fault: Fault| invalid(path, &text, fault.at, Problem::Syntax(fault.message.replace('\n', " ")));
+    let stanzas = triage_toml::read(&text).map_err(syntax)?.value;
     Ok(Read { path: path.to_owned(), text, stanzas })
 }
 

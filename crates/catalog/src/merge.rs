@@ -1,9 +1,9 @@
 //! Puts what a file says over what is there.
 use std::borrow::Cow;
 
-use toml::Spanned;
 use triage_core::catalog::{Entry, Family, Parts, Pattern, Scope, Table, Text, Variant};
 use triage_core::{ClearedBy, Confidence};
+use triage_toml::Spanned;
 
 use crate::error::Problem;
 use crate::file::{self, Defaults, File};

@@ -1,7 +1,7 @@
 //! The samples of a file's families are its tests: they are run whenever it is loaded.
-use toml::Spanned;
 use triage_core::catalog::{Catalog, Origin};
 use triage_core::classify::Meaning;
+use triage_toml::Spanned;
 
 use crate::error::Problem;
 use crate::file::{Family, File, Sample};

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use triage_core::policy::Policy;
+use triage_toml::{Fault, line_column};
 
 use crate::policy_words::{hint, line_of};
 
@@ -131,8 +132,9 @@ fn read(path: &Path, must_be_safe: bool) -> Result<String, PolicyError> {
 /// # Errors
 /// When it cannot be used.
 pub fn parse(path: &Path, text: &str) -> Result<Policy, PolicyError> {
-    let policy: Policy = toml::from_str(text)
-        .map_err(|error| PolicyError::Parse { path: path.to_owned(), text: place(text, &error) })?;
+    let policy: Policy = triage_toml::read(text)
+        .map_err(|fault| PolicyError::Parse { path: path.to_owned(), text: place(text, &fault) })?
+        .value;
     if policy.version != 1 {
         return Err(PolicyError::Version { path: path.to_owned(), found: policy.version });
     }
@@ -156,16 +158,12 @@ pub fn digest(policy: &Policy) -> String {
 }
 
 /// `:line:column: message` of a TOML error, on one line.
-fn place(text: &str, error: &toml::de::Error) -> String {
-    let mut message = error.message().replace('\n', " ");
+fn place(text: &str, fault: &Fault) -> String {
+    let mut message = fault.message.replace('\n', " ");
     if let Some(hint) = hint(&message) {
         message = format!("{message}; {hint}");
     }
-    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
-        return format!(": {message}");
-    };
-    let line = before.matches('\n').count() + 1;
-    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    let (line, column) = line_column(text, fault.at);
     format!(":{line}:{column}: {message}")
 }
 

@@ -1,4 +1,5 @@
 //! What to write instead: the word that was probably meant, and what words of other programs are called here.
+use triage_toml::nearest;
 
 /// Words that others use, and what they are called here.
 const ELSEWHERE: [(&str, &str); 1] =
@@ -12,29 +13,7 @@ pub(crate) fn hint(message: &str) -> Option<String> {
     if let Some((_, remedy)) = ELSEWHERE.iter().find(|(word, _)| *word == met) {
         return Some((*remedy).to_owned());
     }
-    let nearest = quoted.map(|known| (distance(met, known), known)).min()?;
-    // Two slips in a word of eight letters; a word further away is another word.
-    (nearest.0 <= 1 + met.chars().count() / 6).then(|| format!("did you mean \"{}\"?", nearest.1))
-}
-
-/// Letters to add, drop, change, or swap with their neighbour, to get from one word to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().take(64).collect(), to.chars().take(64).collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, b) in to.iter().enumerate() {
-            let change = row[j] + usize::from(a != b);
-            let mut best = change.min(row[j + 1] + 1).min(next[j] + 1);
-            if i > 0 && j > 0 && from[i - 1] == *b && to[j - 1] == *a {
-                best = best.min(before[j - 1] + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or(usize::MAX)
+    nearest(met, quoted).map(|known| format!("did you mean \"{known}\"?"))
 }
 
 /// The line on which the `nth` table with this head begins, from 1.

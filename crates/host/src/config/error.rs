@@ -60,17 +60,23 @@ pub struct Warning {
     pub column: usize,
     /// The key, such as `deadlines.prologue_ms`.
     pub key: String,
+    /// The key that was probably meant.
+    pub meant: Option<&'static str>,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}:{}:{}: unknown key {} is ignored: check its spelling against docs/configuration.md, or remove it",
+            "{}:{}:{}: unknown key {} is ignored: ",
             self.path.display(),
             self.line,
             self.column,
             self.key
-        )
+        )?;
+        match self.meant {
+            Some(meant) => write!(f, "did you mean {meant}?"),
+            None => f.write_str("check its spelling against docs/configuration.md, or remove it"),
+        }
     }
 }

@@ -4,10 +4,8 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use serde::Deserialize;
-use toml::de::{DeTable, Deserializer};
+use triage_toml::{key_offset, line_column, nearest};
 
-use super::locate::{key_at, key_offset, line_column};
 use super::{Config, ConfigError, Warning};
 
 /// Where the file is unless `--config` says otherwise.
@@ -39,32 +37,25 @@ impl Config {
     /// # Errors
     /// When it is no TOML or holds a wrong value.
     pub fn parse(text: &str, path: &Path) -> Result<Loaded, ConfigError> {
-        let invalid = |error: &toml::de::Error, root: Option<&DeTable<'_>>| {
-            let offset = error.span().map_or(0, |span| span.start);
-            let (line, column) = line_column(text, offset);
-            let key = root.map(|root| key_at(root, offset).join(".")).unwrap_or_default();
-            ConfigError::Invalid { path: path.to_owned(), line, column, key, what: remedy(error.message()) }
+        let read = triage_toml::read::<Self>(text).map_err(|fault| {
+            let (line, column) = line_column(text, fault.at);
+            let what = remedy(&fault.message);
+            ConfigError::Invalid { path: path.to_owned(), line, column, key: fault.key, what }
+        })?;
+        let config = read.value;
+        let warning = |key: String, at: usize, meant: Option<&'static str>| {
+            let (line, column) = line_column(text, at);
+            Warning { path: path.to_owned(), line, column, key, meant }
         };
-        let root = DeTable::parse(text).map_err(|error| invalid(&error, None))?;
-        let mut unknown: Vec<Vec<String>> = Vec::new();
-        let mut ignored = |key: serde_ignored::Path<'_>| unknown.push(parts(&key));
-        let reader = serde_ignored::Deserializer::new(Deserializer::from(root.clone()), &mut ignored);
-        let config = Self::deserialize(reader).map_err(|error| invalid(&error, Some(root.get_ref())))?;
-        let warnings = unknown.iter().map(|key| {
-            let (line, column) = line_column(text, key_offset(root.get_ref(), key).unwrap_or(0));
-            Warning { path: path.to_owned(), line, column, key: key.join(".") }
-        });
-        let mut warnings: Vec<Warning> = warnings.collect();
-        warnings.extend(unknown_checks(&config).map(|name| {
-            let key = vec!["checks".to_owned(), name.to_owned()];
-            let (line, column) = line_column(text, key_offset(root.get_ref(), &key).unwrap_or(0));
-            Warning { path: path.to_owned(), line, column, key: key.join(".") }
-        }));
-        warnings.extend(config.rates.unknown().map(|name| {
-            let key = vec!["rates".to_owned(), name.to_owned()];
-            let (line, column) = line_column(text, key_offset(root.get_ref(), &key).unwrap_or(0));
-            Warning { path: path.to_owned(), line, column, key: key.join(".") }
-        }));
+        let mut warnings: Vec<Warning> =
+            read.unknown.into_iter().map(|unknown| warning(unknown.key, unknown.at, unknown.meant)).collect();
+        let named = |section: &'static str, name: &str, known: &mut dyn Iterator<Item = &'static str>| {
+            let at = key_offset(text, &[section, name]).unwrap_or(0);
+            warning(format!("{section}.{name}"), at, nearest(name, known))
+        };
+        let checks = || triage_core::checks::ALL.iter().map(|check| check.name);
+        warnings.extend(unknown_checks(&config).map(|name| named("checks", name, &mut checks())));
+        warnings.extend(config.rates.unknown().map(|name| named("rates", name, &mut std::iter::empty())));
         warnings.sort_by_key(|warning| (warning.line, warning.column));
         Ok(Loaded { config, warnings })
     }
@@ -76,16 +67,6 @@ fn unknown_checks(config: &Config) -> impl Iterator<Item = &str> {
         triage_core::checks::find(name).is_none() && !name.starts_with(triage_core::checks::SITE_CODE)
     };
     config.checks.0.keys().filter(known).map(String::as_str)
-}
-
-fn parts(path: &serde_ignored::Path<'_>) -> Vec<String> {
-    use serde_ignored::Path as P;
-    match path {
-        P::Root => Vec::new(),
-        P::Seq { parent, index } => [parts(parent), vec![index.to_string()]].concat(),
-        P::Map { parent, key } => [parts(parent), vec![key.clone()]].concat(),
-        P::Some { parent } | P::NewtypeStruct { parent } | P::NewtypeVariant { parent } => parts(parent),
-    }
 }
 
 /// The reader's message, with what to write instead where it only says what it met.

@@ -6,7 +6,6 @@
 //! of the wrong type or out of bounds is an error with line, column and remedy.
 mod error;
 mod load;
-mod locate;
 mod node;
 mod sections;
 mod values;
