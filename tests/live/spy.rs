@@ -5,8 +5,9 @@ use crate::tend::replace;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// `kill.NODE` holds `before N` or `after N`: at the Nth call of that node's hooks, the process that called is killed
-/// with SIGKILL, before or after Slurm has been told. `fail` lets every call fail as one does whose controller is gone.
+/// `kill.NODE` holds `before N`, `during N` or `after N`: at the Nth call of that node's hooks, the process that called is
+/// killed with SIGKILL, before Slurm is told, while it is, or after that. `hang N` lets the call not come to an end, and
+/// tells Slurm nothing. Instead of a number there may be a word: the first call that holds it.
 const SPY: &str = r#"#!/bin/bash
 PATH=/usr/bin:/bin
 spy=${0%/*}
@@ -16,14 +17,27 @@ plan=none at=0
 [ ! -e "$spy/kill.$node" ] || read -r plan at <"$spy/kill.$node"
 printf '%s\n' "$*" >>"$calls"
 count=$(grep -c . <"$calls")
-if [ "$plan" = before ] && [ "$count" -eq "$at" ]; then
-    kill -KILL $PPID
-    exit 1
-fi
+case $at in
+    *[!0-9]*) case $* in *"$at"*) ;; *) plan=none ;; esac ;;
+    *) [ "$count" -eq "$at" ] || plan=none ;;
+esac
+# Once.
+[ "$plan" = none ] || rm -f "$spy/kill.$node"
+case $plan in
+    before) kill -KILL $PPID; exit 1 ;;
+    # The call outlives its caller, and whoever ends what the caller has left.
+    during)
+        call='/usr/bin/scontrol "$@" && printf "%s\n" "$*" >>"$0/done"'
+        setsid bash -c "$call" "$spy" "$@" </dev/null >/dev/null 2>&1 &
+        kill -KILL $PPID
+        exit 1
+        ;;
+    hang) exec sleep 60 ;;
+esac
 /usr/bin/scontrol "$@"
 rc=$?
 [ $rc -ne 0 ] || printf '%s\n' "$*" >>"$spy/done"
-if [ "$plan" = after ] && [ "$count" -eq "$at" ]; then kill -KILL $PPID; fi
+[ "$plan" != after ] || kill -KILL $PPID
 exit $rc
 "#;
 
@@ -38,9 +52,16 @@ impl Cluster {
         self.configure("slurm", "scontrol", &format!("\"{}\"", program.display()));
     }
 
-    /// Kills the node's hook at its `at`th call, `before` or `after` Slurm has been told.
-    pub(crate) fn kill_hook(&self, node: &str, when: &str, at: u32) {
+    /// Kills the node's hook at its `at`th call, or at the first one that holds this word: `before` Slurm is told,
+    /// `during` that, or `after` it.
+    pub(crate) fn kill_hook(&self, node: &str, when: &str, at: impl std::fmt::Display) {
         replace(&self.dir().join(format!("spy/kill.{node}")), &format!("{when} {at}\n"));
+    }
+
+    /// Counts the calls of the node's hooks from here on.
+    pub(crate) fn forget_calls(&self, node: &str) {
+        // Missing is what we want.
+        let _ = fs::remove_file(self.dir().join(format!("spy/calls.{node}")));
     }
 
     /// What the node's hooks have asked or told the controller so far.

@@ -19,6 +19,12 @@ const CALLS: [&str; 8] = [
 
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
+fn an_epilog_killed_during_a_call_acts_once_or_not_at_all() {
+    kill_at_every_call("during");
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
 fn an_epilog_killed_before_a_call_acts_once_or_not_at_all() {
     kill_at_every_call("before");
 }
