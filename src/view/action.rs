@@ -87,8 +87,12 @@ fn about(action: &Action) -> About<'_> {
             About { node: Some(node), case: Some(case), ..About::default() }
         }
         Action::Requeue { run, exclude, .. } => About { run: Some(run), exclude, ..About::default() },
-        Action::ClearBeginTime { run, .. } => About { run: Some(run), ..About::default() },
-        Action::Explain { run, text, .. } => About { run: Some(run), reason: Some(text), ..About::default() },
+        Action::ClearBeginTime { run, .. } | Action::KillSteps { run, .. } => {
+            About { run: Some(run), ..About::default() }
+        }
+        Action::Explain { run, text, .. } | Action::LastLine { run, text, .. } => {
+            About { run: Some(run), reason: Some(text), ..About::default() }
+        }
         Action::Publish { node, .. } => About { node: Some(node), ..About::default() },
         Action::RefuseJob { run, case, .. } => About { run: Some(run), case: Some(case), ..About::default() },
     }

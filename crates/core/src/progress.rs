@@ -40,6 +40,17 @@ impl Progress {
         of(self.checkpoint, before.checkpoint).or_else(|| of(self.step, before.step))
     }
 
+    /// As a comment on a job notes it; empty where nothing is known.
+    pub fn note(&self) -> String {
+        if self.is_unknown() { String::new() } else { format!(" [at {self}]") }
+    }
+
+    /// The other way of [`Progress::note`].
+    pub fn noted_in(comment: &str) -> Option<Self> {
+        let (_, rest) = comment.split_once(" [at ")?;
+        rest.split_once(']')?.0.parse().ok()
+    }
+
     /// The higher of both.
     pub(crate) fn join(&mut self, other: Self) {
         self.step = self.step.max(other.step);
@@ -120,8 +131,12 @@ mod tests {
         for progress in [at(Some(1), None), at(None, Some(u64::MAX)), at(Some(0), Some(7))] {
             let told: Vec<Evidence> = progress.told().into_iter().collect();
             assert_eq!(Progress::of(&told), progress);
+            let comment =
+                format!("requeued, kept off n1 after its fault{}; slurm-triage why 7", progress.note());
+            assert_eq!(Progress::noted_in(&comment), Some(progress));
         }
         assert_eq!(Progress::default().told(), None);
+        assert_eq!(Progress::noted_in(&Progress::default().note()), None);
         assert_eq!(Progress::of(&[]), Progress::default());
         assert_eq!("step -1".parse::<Progress>(), Err(NoProgress));
     }

@@ -220,7 +220,10 @@ fn the_output_is_asked_for_last_and_only_where_it_can_tell_something() {
     assert_eq!(step(&broken).needs, [Need::Progress], "but how far it got, another run is measured by");
     broken.progress = Asked::Answer(Progress { step: Some(90), checkpoint: Some(80) });
     let output = step(&broken);
-    assert_eq!(Progress::of(&verdict(&output).grounds.told), Progress { step: Some(90), checkpoint: Some(80) });
+    assert_eq!(
+        Progress::of(&verdict(&output).grounds.told),
+        Progress { step: Some(90), checkpoint: Some(80) }
+    );
     broken.progress = Asked::NotAsked;
     broken.job = Asked::Answer(JobRecord { requeue: false, ..job_record() });
     assert_eq!(step(&broken).needs, [], "which is never run again");

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use triage_core::fleet::Fleet;
 use triage_core::joblog::OutputReport;
-use triage_core::pipeline::{Asked, Input};
+use triage_core::pipeline::{Asked, Input, Running};
 use triage_core::progress::Progress;
 use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
 use triage_host::clock::Deadline;
 use triage_host::executor::Executor;
 use triage_host::slurm::topology::{self, Place};
 use triage_host::slurm::{Scontrol, ScontrolError};
+use triage_ledger::{Ledger, Load};
 
 use crate::ctx::Ctx;
 
@@ -33,8 +34,9 @@ pub(crate) fn scontrol<'a>(ctx: &Ctx<'a>) -> Scontrol<'a> {
     }
 }
 
-pub(crate) fn executor<'a>(ctx: &Ctx<'a>) -> Executor<'a> {
-    Executor { scontrol: scontrol(ctx), clock: ctx.clock }
+pub(crate) fn executor<'a>(ctx: &'a Ctx<'_>) -> Executor<'a> {
+    let output = crate::output::reader(ctx);
+    Executor { scontrol: scontrol(ctx), clock: ctx.clock, output: Some(output) }
 }
 
 /// This node as Slurm has it.
@@ -88,6 +90,30 @@ pub(crate) fn output(ctx: &Ctx<'_>, span: &JobSpan, input: &Input<'_>) -> Asked<
         Some(record) => Asked::Answer(crate::output::read(ctx, record, span)),
         None => Asked::NoAnswer("where it is was not to be learnt: the job's record was not read".to_owned()),
     }
+}
+
+/// Most jobs asked about that run on this node.
+const MOST_RUNNING: usize = 8;
+
+/// The jobs that run on this node and whose batch host it is.
+pub(crate) fn running(ctx: &Ctx<'_>, ledger: &Ledger, input: &Input<'_>) -> Vec<Running> {
+    let here = |span: &&JobSpan| span.end.is_none() && span.is_batch_host();
+    let one = |span: &JobSpan| {
+        let load = Load { spans_since: ctx.now(), run: Some(&span.run) };
+        let known = ledger.load(&load).ok();
+        let mut span = span.clone();
+        // A job's own wish is told by its tasks alone; the strictest holds.
+        let asked = known.iter().flat_map(|known| &known.tasks).map(|(_, edge)| edge.ask).min();
+        span.ask = asked.unwrap_or(span.ask);
+        let memory = ledger.memory(Some(&span.run));
+        Running {
+            job: job(ctx, &span),
+            memory: memory.map_or_else(|error| Asked::NoAnswer(error.to_string()), Asked::Answer),
+            decided: known.map(|known| known.decided).unwrap_or_default(),
+            span,
+        }
+    };
+    input.spans.iter().filter(here).take(MOST_RUNNING).map(one).collect()
 }
 
 /// How far the run got, by the end of what it printed.

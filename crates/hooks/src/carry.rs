@@ -86,8 +86,10 @@ fn within(ctx: &Ctx<'_>, ledger: &mut Ledger, action: &Action, deadline: Deadlin
 
 fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed, deadline: Deadline) {
     let outcome = act(ctx, claimed, deadline);
-    ctx.controller_is_away
-        .set(outcome.retry && !matches!(claimed.intent.action, Action::ClearBeginTime { .. }));
+    ctx.controller_is_away.set(
+        outcome.retry
+            && !matches!(claimed.intent.action, Action::ClearBeginTime { .. } | Action::LastLine { .. }),
+    );
     log::info!("{}: {}", claimed.intent.action.key(), outcome.answer);
     if let Err(error) = ledger.settle(claimed, &outcome, ctx.program) {
         log::error!("{}: {error}; the next pass settles it", claimed.intent.action.key());

@@ -28,14 +28,18 @@ fn catalog(folder: &Path) -> Catalog {
     triage_catalog::load(Some(folder)).unwrap_or_else(|_| triage_catalog::embedded())
 }
 
+/// What reads the output of jobs, or appends to it, in a process of its own.
+pub(crate) fn reader<'a>(ctx: &'a Ctx<'_>) -> OutputReader<'a> {
+    OutputReader::of_this_program((ctx.runner, ctx.clock, &ctx.root), READ_OUTPUT, &ctx.config)
+}
+
 /// How much of the ends of a job's output is looked through for how far it got, bytes, and for how long at most: the job
 /// waits to run again.
 const END: (u64, Duration) = (1 << 20, Duration::from_millis(1_000));
 
 /// The same of the ends of its output alone.
 pub(crate) fn read_end(ctx: &Ctx<'_>, record: &JobRecord, span: &JobSpan) -> OutputReport {
-    let seams = (ctx.runner, ctx.clock, &ctx.root);
-    let mut reader = OutputReader::of_this_program(seams, READ_OUTPUT, &ctx.config);
+    let mut reader = reader(ctx);
     (reader.limits.head, reader.limits.tail) = (0, reader.limits.tail.min(END.0));
     let left = ctx.deadline.left(ctx.clock).saturating_sub(AFTERWARDS).min(END.1);
     reader.read(&OutputRequest::new(record, span), Deadline::after(ctx.clock, left))
@@ -43,8 +47,7 @@ pub(crate) fn read_end(ctx: &Ctx<'_>, record: &JobRecord, span: &JobSpan) -> Out
 
 /// What the job of `span` printed, by Slurm's word of where. Whatever could not be read is told in the report.
 pub fn read(ctx: &Ctx<'_>, record: &JobRecord, span: &JobSpan) -> OutputReport {
-    let seams = (ctx.runner, ctx.clock, &ctx.root);
-    let reader = OutputReader::of_this_program(seams, READ_OUTPUT, &ctx.config);
+    let reader = reader(ctx);
     let left = ctx.deadline.left(ctx.clock).saturating_sub(AFTERWARDS);
     reader.read(&OutputRequest::new(record, span), Deadline::after(ctx.clock, left))
 }

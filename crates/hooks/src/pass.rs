@@ -131,6 +131,7 @@ fn decide(
         history: look.history.clone(),
         output: Asked::NotAsked,
         progress: Asked::NotAsked,
+        running: Asked::NotAsked,
         decided: loaded.decided.clone(),
         holds: loaded.holds.clone(),
         out: loaded.out.clone(),
@@ -194,6 +195,7 @@ fn answer(ctx: &Ctx<'_>, ledger: &Ledger, input: &mut Input<'_>, need: Need) {
                 Err(error) => Asked::NoAnswer(error.to_string()),
             };
         }
+        (Need::Running, _) => input.running = Asked::Answer(ask::running(ctx, ledger, input)),
         (Need::Job, Some(span)) => input.job = ask::job(ctx, span),
         (Need::Peers, Some(span)) => input.peers = ask::peers(ctx, span),
         (Need::Output, Some(span)) => input.output = ask::output(ctx, span, input),
@@ -278,8 +280,8 @@ fn expiry(action: &Action, now: Stamp) -> Stamp {
         Action::Reset { .. } | Action::Verify { .. } => 7_200,
         // Ended jobs do not come back: what is late is decided anew.
         Action::Publish { .. } | Action::Down { .. } => 600,
-        Action::Requeue { .. } => 300,
-        Action::ClearBeginTime { .. } | Action::Explain { .. } => 900,
+        Action::Requeue { .. } | Action::KillSteps { .. } => 300,
+        Action::ClearBeginTime { .. } | Action::Explain { .. } | Action::LastLine { .. } => 900,
         Action::RefuseJob { .. } => 60,
     })
 }

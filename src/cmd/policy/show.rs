@@ -82,6 +82,18 @@ fn page(view: &PolicyView, policy: &Policy) -> Page {
     page.line(
         1,
         format_args!(
+            "a job that still runs: {}; {} in its output",
+            match (job.requeue_running, job.kill_steps_first) {
+                (false, _) => "its end is waited for",
+                (true, false) => "requeued once its node is out for a part of the job's",
+                (true, true) => "killed and requeued once its node is out for a part of the job's",
+            },
+            if job.last_line { "a line" } else { "no line" }
+        ),
+    );
+    page.line(
+        1,
+        format_args!(
             "a node: {} or surer; left alone when {}",
             node.min_confidence,
             node.leave_alone_states.join(", ")

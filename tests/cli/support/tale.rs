@@ -33,6 +33,7 @@ pub(crate) fn a_gpu_dies_and_it_is_seen_to(ledger: &mut Ledger) {
                 run: span.run.clone(),
                 exclude: vec![node()],
                 hold: false,
+                progress: triage_core::progress::Progress::default(),
                 decision: requeue_it.id.clone(),
             },
             expires: death.plus_secs(300),

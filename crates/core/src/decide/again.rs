@@ -6,7 +6,7 @@ use crate::memory::{PastCause, PastRun};
 use crate::pipeline::Input;
 use crate::policy::JobLimits;
 use crate::progress::Progress;
-use crate::{Code, Gate, JobSpan, NodeName, Stamp, Verdict};
+use crate::{Code, Gate, JobSpan, NodeName, Stamp, Verdict, reason};
 
 /// What the tries so far say.
 pub(super) struct Again {
@@ -26,8 +26,8 @@ pub(super) fn judge(input: &Input<'_>, span: &JobSpan, verdict: &Verdict, code: 
     let told = input.job.get().map_or(0, |job| job.restarts);
     let count = span.run.restart.max(told).max(u32::try_from(ours).unwrap_or(u32::MAX));
     let got = input.how_far();
-    let (budget, stop) =
-        tries(limits, count, no_further((input.now, &got), span, runs, limits.progress_s, count));
+    let short = no_further((input.now, &got, noted(input)), span, runs, limits.progress_s, count);
+    let (budget, stop) = tries(limits, count, short);
     let (follows, same) = same_fault(limits, runs, verdict, code);
     let not_before = not_before(limits, count, span, runs).filter(|at| *at > input.now);
     let gate_of_progress = progress_gate(stop.clone(), &got);
@@ -37,10 +37,17 @@ pub(super) fn judge(input: &Input<'_>, span: &JobSpan, verdict: &Verdict, code: 
     Again { gates, stop, not_before }
 }
 
+/// How far the run before got, by what we noted at the job when it was requeued: that run's batch host is often another
+/// node. Only root writes an `AdminComment`.
+fn noted(input: &Input<'_>) -> Option<Progress> {
+    let comment = input.job.get()?.fields.get("AdminComment")?;
+    Progress::noted_in(comment.strip_prefix(reason::PREFIX)?)
+}
+
 /// How many of the restarts known here, the present run among them, got no further than the run before. Where both said how
 /// far they got, that counts; else it is a run that ended before it can have got anywhere.
 fn no_further(
-    (now, got): (Stamp, &Progress),
+    (now, got, noted): (Stamp, &Progress, Option<Progress>),
     span: &JobSpan,
     runs: &[PastRun],
     least_s: u32,
@@ -49,7 +56,9 @@ fn no_further(
     let short = |start: Stamp, end: Stamp| end.micros_since(start) < i64::from(least_s) * 1_000_000;
     let stuck = |restart: u32, got: &Progress| {
         let before = runs.iter().find(|run| run.restart.checked_add(1) == Some(restart));
-        before.and_then(|before| got.is_beyond(&before.progress)).map(|beyond| !beyond)
+        let before = before.map(|run| run.progress).filter(|before| !before.is_unknown());
+        let before = before.or(noted.filter(|_| restart == span.run.restart));
+        before.and_then(|before| got.is_beyond(&before)).map(|beyond| !beyond)
     };
     let earlier = runs.iter().filter(|run| run.restart > 0).filter(|run| {
         stuck(run.restart, &run.progress).unwrap_or_else(|| run.end.is_some_and(|end| short(run.start, end)))

@@ -3,12 +3,34 @@ use super::again::{self, Again};
 use super::{Decided, Draft, bounds, claims, gates};
 use crate::pipeline::Input;
 use crate::policy::Matched;
+use crate::progress::Progress;
 use crate::{
     Action, Case, Code, DecisionId, Gate, Intent, JobRecord, JobSpan, Mode, NodeName, Resource, RunId, Stamp,
-    Subject, Verdict,
+    Subject, Verdict, reason,
 };
 
 pub(super) fn decide(input: &Input<'_>, cases: &[Case], verdict: &Verdict, decided: &mut Decided) {
+    about(input, cases, verdict, None, decided);
+}
+
+/// The same about a run that still goes on, for a case of this node.
+pub(super) fn decide_running(
+    input: &Input<'_>,
+    cases: &[Case],
+    verdict: &Verdict,
+    case: &Case,
+    decided: &mut Decided,
+) {
+    about(input, cases, verdict, Some(case), decided);
+}
+
+fn about(
+    input: &Input<'_>,
+    cases: &[Case],
+    verdict: &Verdict,
+    running: Option<&Case>,
+    decided: &mut Decided,
+) {
     let Some(span) = &input.span else { return };
     let (code, resource) = lead(input, cases, verdict);
     let nodes = culprits(verdict);
@@ -20,7 +42,8 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], verdict: &Verdict, decid
     if intent == Intent::None {
         return;
     }
-    let mut why = format!("{} {} cause", verdict.confidence, verdict.class);
+    let what = if running.is_some() { "fault under the running job" } else { "cause" };
+    let mut why = format!("{} {} {what}", verdict.confidence, verdict.class);
     let mut gates = Vec::new();
     let mut not_before = None;
     if is_requeue(intent) {
@@ -43,8 +66,9 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], verdict: &Verdict, decid
         rule: matched.name,
         mode,
         gates,
-        case: None,
-        verdict: Some(verdict),
+        case: running,
+        // The verdict over a run is reached at its end.
+        verdict: Some(verdict).filter(|_| running.is_none()),
         synthetic: verdict.synthetic,
         why,
     };
@@ -57,9 +81,47 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], verdict: &Verdict, decid
     match decided.push(input, draft) {
         Some(decision) if is_requeue(intent) => {
             let hold = intent == Intent::RequeueHold;
-            put_back(named(input, span), nodes, (hold, not_before), decision, decided);
+            let run = named(input, span);
+            if running.is_some() && input.policy.job.kill_steps_first {
+                decided.actions.push(Action::KillSteps { run: run.clone(), decision: decision.clone() });
+            }
+            let what =
+                format!("requeued{} (restart {})", if hold { ", held" } else { "" }, span.run.restart + 1);
+            let line = owner_line(input, verdict, &code, &what);
+            decided.actions.extend(line.map(|text| last_line(span, &run, (text, true), &decision)));
+            put_back(run, nodes, (hold, not_before, input.how_far()), decision, decided);
         }
+        Some(decision) if intent == Intent::Stop && mode == Mode::Act && gates::job_ask(span).passed => {
+            let run = named(input, span);
+            let line = owner_line(input, verdict, &code, "not run again");
+            decided.actions.extend(line.map(|text| last_line(span, &run, (text, false), &decision)));
+            explain(input, span, mode, &why, decided);
+        }
+        _ if running.is_some() => {}
         _ => explain(input, span, mode, &why, decided),
+    }
+}
+
+/// What the owner reads at the end of the job's output, where the site wants that.
+fn owner_line(input: &Input<'_>, verdict: &Verdict, code: &Code, what: &str) -> Option<String> {
+    let nodes = culprits(verdict);
+    let on = match nodes.as_slice() {
+        [] => String::new(),
+        [node] => format!(" on {node}"),
+        [node, others @ ..] => format!(" on {node} and {} more", others.len()),
+    };
+    let said = format!("{}{code}{on}: this job was {what}", reason::PREFIX);
+    input.policy.job.last_line.then_some(said)
+}
+
+fn last_line(span: &JobSpan, run: &RunId, (said, requeued): (String, bool), decision: &DecisionId) -> Action {
+    Action::LastLine {
+        run: run.clone(),
+        uid: span.uid,
+        user: span.user.clone(),
+        text: format!("{said}; see slurm-triage why {}", run.scontrol_name()),
+        requeued,
+        decision: decision.clone(),
     }
 }
 
@@ -108,11 +170,17 @@ fn requeue(
 fn put_back(
     run: RunId,
     exclude: Vec<NodeName>,
-    (hold, not_before): (bool, Option<Stamp>),
+    (hold, not_before, progress): (bool, Option<Stamp>, Progress),
     decision: DecisionId,
     decided: &mut Decided,
 ) {
-    decided.actions.push(Action::Requeue { run: run.clone(), exclude, hold, decision: decision.clone() });
+    decided.actions.push(Action::Requeue {
+        run: run.clone(),
+        exclude,
+        hold,
+        progress,
+        decision: decision.clone(),
+    });
     if !hold {
         decided.actions.push(Action::ClearBeginTime { run, not_before, decision });
     }

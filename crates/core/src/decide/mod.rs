@@ -11,6 +11,7 @@ mod node;
 mod prolog;
 mod publish;
 pub(crate) mod repair;
+pub(crate) mod running;
 
 use crate::pipeline::{Input, Trigger};
 use crate::{Action, Case, Decision, DecisionId, Gate, Intent, Mode, Subject, Verdict};
@@ -36,6 +37,7 @@ pub(crate) fn decide(input: &Input<'_>, cases: &[Case], verdict: Option<&Verdict
     if let Some(verdict) = verdict {
         job::decide(input, cases, verdict, &mut decided);
     }
+    running::decide(input, cases, &mut decided);
     decided
 }
 

@@ -92,6 +92,7 @@ fn input(known: Known<'_>) -> Input<'_> {
         history: known.history,
         output: known.output,
         progress: Asked::NotAsked,
+        running: Asked::NotAsked,
         decided: Vec::new(),
         out: Vec::new(),
         returns: Vec::new(),

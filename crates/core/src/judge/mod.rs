@@ -63,6 +63,13 @@ fn is_open_book(input: &Input<'_>, span: &JobSpan) -> bool {
     span.ask != JobAsk::Off && !ended_on_purpose
 }
 
+/// Whether the case's fault lies within the run, not long ago, on a part that the run has.
+pub(crate) fn hurts(input: &Input<'_>, span: &JobSpan, case: &Case) -> bool {
+    !own::is_a_state(case.clears)
+        && own::explains(input, span, case)
+        && own::has_part(input, span, &case.resource)
+}
+
 /// When a task of this node ended badly for the first time, else when the run ended.
 fn first_end(input: &Input<'_>, span: &JobSpan) -> Stamp {
     let end = span.end.unwrap_or(input.now);

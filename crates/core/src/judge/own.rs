@@ -147,6 +147,21 @@ pub(super) fn is_beside(input: &Input<'_>, span: &JobSpan, resource: &Resource) 
     !numbers.is_empty() && !numbers.iter().any(|number| span.gpus.contains(number))
 }
 
+/// Whether the run is known to have the part. A lost GPU often has no address any more: it is whichever of the run's GPUs
+/// the newest sweep does not find under another address.
+pub(super) fn has_part(input: &Input<'_>, span: &JobSpan, resource: &Resource) -> bool {
+    let address = match resource {
+        Resource::GpuIndex(index) => return span.gpus.contains(index),
+        Resource::Gpu(address) => *address,
+        _ => return true,
+    };
+    let last = input.last_reading.iter().filter(|(boot, _)| *boot == input.boot).map(|(_, reading)| reading);
+    let Some(reading) = sweeps(input).last().or_else(|| last.last()) else { return false };
+    let others = reading.gpus.iter().filter(|gpu| gpu.pci.is_some_and(|pci| pci != address));
+    let others: Vec<u32> = others.flat_map(|gpu| [Some(gpu.index), gpu.minor]).flatten().collect();
+    span.gpus.iter().any(|number| !others.contains(number))
+}
+
 /// Whether the kernel's log has a hole here: then its silence is no news.
 fn is_lost_news(event: &Event) -> bool {
     let kernel = [SourceKind::Kmsg.word(), SourceKind::KernelFile.word()];

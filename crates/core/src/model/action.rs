@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::{BootId, CaseId, DecisionId, NodeName, RunId, Stamp};
 use crate::fleet::Limit;
 use crate::policy::Command;
+use crate::progress::Progress;
 
 /// One thing to do to the outside world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +103,32 @@ pub enum Action {
         exclude: Vec<NodeName>,
         /// Put it back held instead.
         hold: bool,
+        /// How far it got: told in its `AdminComment`, by which the next run is measured on whatever node it ends.
+        #[serde(default, skip_serializing_if = "Progress::is_unknown")]
+        progress: Progress,
         /// The decision that wants it.
+        decision: DecisionId,
+    },
+    /// Kill the steps and the batch script of a run that still goes on, so that its requeue does not wait out `KillWait`.
+    KillSteps {
+        /// The run.
+        run: RunId,
+        /// The decision that wants it requeued.
+        decision: DecisionId,
+    },
+    /// Append a line to the job's own output file, with its owner's rights: that it was requeued, or why it was not.
+    LastLine {
+        /// The run.
+        run: RunId,
+        /// The job's owner, as slurmd told it.
+        uid: u32,
+        /// The owner's name, may be empty.
+        user: String,
+        /// The line; ASCII.
+        text: String,
+        /// It says that the job was requeued, and is written once that is so.
+        requeued: bool,
+        /// The decision behind it.
         decision: DecisionId,
     },
     /// Clear the begin time Slurm gave the requeued job, once it is PENDING and no longer COMPLETING. Slurm lets a
@@ -166,6 +192,8 @@ impl Action {
             Self::Reboot { node, case, boot, .. } => format!("reboot:{node}:{case}:{boot}"),
             Self::Verify { node, case, boot, .. } => format!("verify:{node}:{case}:{boot}"),
             Self::Requeue { run, .. } => format!("requeue:{}", run_key(run)),
+            Self::KillSteps { run, .. } => format!("kill_steps:{}", run_key(run)),
+            Self::LastLine { run, .. } => format!("last_line:{}", run_key(run)),
             Self::ClearBeginTime { run, .. } => format!("begin:{}", run_key(run)),
             Self::Explain { run, .. } => format!("explain:{}", run_key(run)),
             Self::Publish { node, decision, .. } => format!("publish:{node}:{decision}"),
@@ -184,6 +212,8 @@ impl Action {
             Self::Down { .. } => "down",
             Self::Resume { .. } => "resume",
             Self::Requeue { .. } => "requeue",
+            Self::KillSteps { .. } => "kill_steps",
+            Self::LastLine { .. } => "last_line",
             Self::ClearBeginTime { .. } => "clear_begin_time",
             Self::Explain { .. } => "explain",
             Self::Publish { .. } => "publish",
@@ -199,6 +229,7 @@ impl Action {
                 | Self::ConfirmDrain { .. }
                 | Self::Down { .. }
                 | Self::Explain { .. }
+                | Self::LastLine { .. }
                 | Self::Reset { .. }
                 | Self::Verify { .. }
         )
@@ -216,6 +247,8 @@ impl Action {
             | Self::Resume { case, .. }
             | Self::RefuseJob { case, .. } => Some(case),
             Self::Requeue { .. }
+            | Self::KillSteps { .. }
+            | Self::LastLine { .. }
             | Self::ClearBeginTime { .. }
             | Self::Explain { .. }
             | Self::Publish { .. } => None,
@@ -233,6 +266,8 @@ impl Action {
             | Self::Down { decision, .. }
             | Self::Resume { decision, .. }
             | Self::Requeue { decision, .. }
+            | Self::KillSteps { decision, .. }
+            | Self::LastLine { decision, .. }
             | Self::ClearBeginTime { decision, .. }
             | Self::Explain { decision, .. }
             | Self::Publish { decision, .. }

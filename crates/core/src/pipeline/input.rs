@@ -62,6 +62,8 @@ pub struct Input<'a> {
     pub output: Asked<OutputReport>,
     /// How far the run got, once asked for: where its output is not read for its cause.
     pub progress: Asked<Progress>,
+    /// Runs that are on the node now and whose batch host it is, once asked for.
+    pub running: Asked<Vec<Running>>,
     /// The latest decision for each open case and for the run.
     pub decided: Vec<Decision>,
     /// Cases for which we took this node out and it is not known to be back, with what was done about them since.
@@ -82,6 +84,19 @@ pub struct Input<'a> {
     pub node_record: Asked<NodeRecord>,
     /// What the state checks look at; `None`: this pass makes none.
     pub checks: Option<crate::checks::Checking<'a>>,
+}
+
+/// A run that goes on, with what is known of it.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// The run.
+    pub span: JobSpan,
+    /// The job as Slurm has it.
+    pub job: Asked<JobRecord>,
+    /// What the ledger remembers of its earlier runs.
+    pub memory: Asked<Memory>,
+    /// The latest decision about it.
+    pub decided: Vec<Decision>,
 }
 
 impl<'a> Input<'a> {
@@ -111,6 +126,7 @@ impl<'a> Input<'a> {
             history: Vec::new(),
             output: Asked::NotAsked,
             progress: Asked::NotAsked,
+            running: Asked::NotAsked,
             decided: Vec::new(),
             out: Vec::new(),
             returns: Vec::new(),

@@ -4,7 +4,7 @@ mod output;
 mod past;
 mod stages;
 
-pub use input::{Asked, Input, Trigger};
+pub use input::{Asked, Input, Running, Trigger};
 pub use output::{Need, Output};
 pub use past::{Closed, Endpoint, Past};
 pub use stages::{step, weigh};

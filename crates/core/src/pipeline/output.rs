@@ -59,6 +59,8 @@ pub enum Need {
     Output,
     /// How far the run got, by the end of what it printed: where that is not read for the run's cause.
     Progress,
+    /// The jobs that run on this node now, where one of them may be ended for a fault under it.
+    Running,
     /// Every node's record: how many are out by us. Only where a drain would be carried out otherwise.
     Fleet,
     /// What this node's ledger remembers; no question for the controller.

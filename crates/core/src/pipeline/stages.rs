@@ -151,6 +151,9 @@ fn needs(input: &Input<'_>, cases: &[crate::Case], undone_is_possible: bool) -> 
     if (judged.is_some() || asks_for_history) && input.memory.is_open() {
         needs.push(Need::Memory);
     }
+    if input.running.is_open() && decide::running::is_of_interest(input, cases) {
+        needs.push(Need::Running);
+    }
     let Some(span) = judged else { return needs };
     // With a fault of this node's own the job is explained; a peer that has one too drains itself.
     let explained = cases.iter().any(|case| explains(case, span));

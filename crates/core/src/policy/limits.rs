@@ -22,6 +22,12 @@ pub struct JobLimits {
     pub same_fault_runs: u32,
     /// So many nodes of one job to blame at once: the job or the network is suspected first.
     pub suspect_nodes: u32,
+    /// Requeue a job that still runs on a node which is out by us for a confirmed fault, instead of waiting for its end.
+    pub requeue_running: bool,
+    /// Kill its steps and its batch script first, so that Slurm's `KillWait` is not waited out.
+    pub kill_steps_first: bool,
+    /// Append a line about what was done to the job's own output file, with its owner's rights.
+    pub last_line: bool,
 }
 
 impl Default for JobLimits {
@@ -34,6 +40,9 @@ impl Default for JobLimits {
             progress_s: 600,
             same_fault_runs: 3,
             suspect_nodes: 4,
+            requeue_running: false,
+            kill_steps_first: false,
+            last_line: false,
         }
     }
 }

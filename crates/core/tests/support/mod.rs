@@ -115,6 +115,7 @@ pub(crate) fn input<'a>(catalog: &'a Catalog, policy: &'a Policy, trigger: Trigg
         history: Vec::new(),
         output: Asked::NotAsked,
         progress: Asked::NoAnswer("not read".to_owned()),
+        running: Asked::NotAsked,
         out: Vec::new(),
         returns: Vec::new(),
         decided: Vec::new(),

@@ -69,7 +69,7 @@ mod tests {
             decision: DecisionId::from("d"),
         };
         let deadline = Deadline::after(&clock, Duration::from_secs(60));
-        let outcome = Executor { scontrol, clock: &clock }.execute(&action, deadline);
+        let outcome = Executor { scontrol, clock: &clock, output: None }.execute(&action, deadline);
         (outcome, runner.asked())
     }
 

@@ -80,7 +80,7 @@ mod tests {
         let program = "/usr/bin/scontrol".into();
         let scontrol = Scontrol { runner: &runner, program, conf: None, deadline: Duration::from_secs(3) };
         let deadline = Deadline::after(&clock, Duration::from_secs(60));
-        let outcome = Executor { scontrol, clock: &clock }.execute(action, deadline);
+        let outcome = Executor { scontrol, clock: &clock, output: None }.execute(action, deadline);
         (outcome, runner.asked())
     }
 

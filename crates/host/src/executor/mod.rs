@@ -6,6 +6,8 @@ mod down;
 mod drain;
 mod explain;
 mod extra;
+mod kill;
+mod last_line;
 mod publish;
 mod repair;
 mod requeue;
@@ -15,6 +17,7 @@ use std::fmt;
 use triage_core::{Action, Outcome};
 
 use crate::clock::{Clock, Deadline};
+use crate::output::OutputReader;
 use crate::slurm::{Refusal, Scontrol, ScontrolError};
 
 /// Carries out actions.
@@ -23,6 +26,8 @@ pub struct Executor<'a> {
     pub scontrol: Scontrol<'a>,
     /// The clock.
     pub clock: &'a dyn Clock,
+    /// Appends to a job's output; `None`: nobody does.
+    pub output: Option<OutputReader<'a>>,
 }
 
 impl Executor<'_> {
@@ -37,7 +42,14 @@ impl Executor<'_> {
             Action::Reboot { node, case, reason, .. } => self.reboot(node, case, reason),
             Action::Verify { node, case, commands, .. } => self.verify(node, case, commands, deadline),
             Action::Resume { node, case, from_down, .. } => self.resume(node, case, *from_down),
-            Action::Requeue { run, exclude, hold, .. } => self.requeue(run, exclude, *hold),
+            Action::Requeue { run, exclude, hold, progress, .. } => {
+                self.requeue(run, (exclude, &progress.note()), *hold)
+            }
+            Action::LastLine { run, uid, user, text, requeued, .. } => {
+                let line = last_line::Line { run, owner: (*uid, user), text, requeued: *requeued };
+                self.last_line(&line, deadline)
+            }
+            Action::KillSteps { run, .. } => self.kill_steps(run),
             Action::ClearBeginTime { run, not_before, .. } => {
                 self.clear_begin_time(run, *not_before, deadline)
             }

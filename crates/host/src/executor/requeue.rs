@@ -10,7 +10,9 @@ use crate::slurm::{Refusal, ScontrolError};
 const CLOCKS_APART_S: i64 = 300;
 
 impl Executor<'_> {
-    pub(super) fn requeue(&self, run: &RunId, exclude: &[NodeName], hold: bool) -> Outcome {
+    /// `note`: how far the run got, for the job's comment.
+    pub(super) fn requeue(&self, run: &RunId, (exclude, note): (&[NodeName], &str), hold: bool) -> Outcome {
+        let exclude = (exclude, note);
         let job = match self.scontrol.job_of(run) {
             Ok(job) => job,
             Err(error) => return self.failed(&error),
@@ -33,7 +35,7 @@ impl Executor<'_> {
 
     /// Adds the bad nodes to the ones the job must not run on. That this fails does not undo the requeue: the node is
     /// drained as well. Each component of a het job has a list of its own, and any of them may be sent to the bad node.
-    fn keep_off(&self, run: &RunId, job: &JobRecord, exclude: &[NodeName], what: &str) -> Outcome {
+    fn keep_off(&self, run: &RunId, job: &JobRecord, exclude: (&[NodeName], &str), what: &str) -> Outcome {
         let run = named(run, job);
         let name = run.scontrol_name();
         let kept = match run.het {
@@ -43,7 +45,7 @@ impl Executor<'_> {
                     self.keep_one_off(&format!("{leader}+{offset}"), &name, component, exclude)
                 }),
                 Err(error) => {
-                    Err(format!("could not be kept off {}: its components: {error}", list(exclude)))
+                    Err(format!("could not be kept off {}: its components: {error}", list(exclude.0)))
                 }
             },
         };
@@ -57,7 +59,7 @@ impl Executor<'_> {
         name: &str,
         whole: &str,
         job: &JobRecord,
-        exclude: &[NodeName],
+        (exclude, note): (&[NodeName], &str),
     ) -> Result<String, String> {
         let could_not =
             |why: &dyn std::fmt::Display| Err(format!("could not be kept off {}: {why}", list(exclude)));
@@ -71,7 +73,8 @@ impl Executor<'_> {
         if nodes.len() == job.excluded.len() {
             return Ok(format!("kept off {} already", list(&nodes)));
         }
-        let said = format!("requeued, kept off {} after its fault; slurm-triage why {whole}", list(exclude));
+        let said =
+            format!("requeued, kept off {} after its fault{note}; slurm-triage why {whole}", list(exclude));
         let both = super::explain::comment(job, &said)
             .map_or(Err(()), |said| self.scontrol.exclude_and_say(name, &nodes, &said).map_err(drop));
         // Where the word cannot be said, or together they are refused, the list alone is what counts.
@@ -88,7 +91,7 @@ pub(super) fn named(run: &RunId, job: &JobRecord) -> RunId {
 }
 
 /// Slurm gives job ids again, after a loss of its state or a wrap. A run that began clearly later than ours is not it.
-fn another_run(run: &RunId, job: &JobRecord) -> Option<String> {
+pub(super) fn another_run(run: &RunId, job: &JobRecord) -> Option<String> {
     // Of a job that waits this is when it may begin.
     let began = job.fields.get("StartTime").filter(|_| job.state != "PENDING")?.parse().ok()?;
     let latest = run.start.plus_secs(CLOCKS_APART_S);
@@ -99,7 +102,7 @@ fn another_run(run: &RunId, job: &JobRecord) -> Option<String> {
 }
 
 /// What was decided without the job's record is checked here; what was decided with it, again.
-fn forbidden(job: &JobRecord) -> Option<String> {
+pub(super) fn forbidden(job: &JobRecord) -> Option<String> {
     if !job.batch {
         return Some("not a batch job, left alone".to_owned());
     }

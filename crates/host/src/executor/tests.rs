@@ -3,6 +3,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use triage_core::progress::Progress;
 use triage_core::{Action, ArrayId, CaseId, DecisionId, NodeName, RunId, Stamp};
 
 use super::*;
@@ -126,7 +127,8 @@ fn once(runner: &Scripted, action: &Action) -> Outcome {
     let clock = FakeClock::at(Stamp::from_secs(1_800_000_100));
     let deadline = Duration::from_secs(3);
     let scontrol = Scontrol { runner, program: "/usr/bin/scontrol".into(), conf: None, deadline };
-    Executor { scontrol, clock: &clock }.execute(action, Deadline::after(&clock, Duration::from_secs(600)))
+    Executor { scontrol, clock: &clock, output: None }
+        .execute(action, Deadline::after(&clock, Duration::from_secs(600)))
 }
 
 fn ids() -> (NodeName, CaseId, DecisionId) {
@@ -154,7 +156,13 @@ fn run() -> RunId {
 }
 
 fn requeue(hold: bool) -> Action {
-    Action::Requeue { run: run(), exclude: vec!["n1".into()], hold, decision: ids().2 }
+    Action::Requeue {
+        run: run(),
+        exclude: vec!["n1".into()],
+        hold,
+        progress: Progress::default(),
+        decision: ids().2,
+    }
 }
 
 fn begin() -> Action {
@@ -344,6 +352,7 @@ fn a_known_array_task_is_named_without_asking() {
         run: RunId { array, ..run() },
         exclude: Vec::new(),
         hold: false,
+        progress: Progress::default(),
         decision: ids().2,
     };
     let (_, after) = execute(Slurm::healthy(), &action, 1);
@@ -385,7 +394,7 @@ fn a_job_does_not_come_back_in_the_second_in_which_its_credentials_were_revoked(
         conf: None,
         deadline: Duration::from_secs(3),
     };
-    let executor = Executor { scontrol, clock: &*clock };
+    let executor = Executor { scontrol, clock: &*clock, output: None };
     assert!(executor.execute(&begin(), Deadline::after(&*clock, Duration::from_secs(600))).done);
     let waited = cleared_at.borrow().expect("the begin time is cleared").saturating_sub(begun);
     assert!(waited >= Duration::from_secs(2), "{waited:?}");

@@ -1,4 +1,5 @@
-//! The child: gives up its rights, reads, and tells what it found. It writes nothing but its answer.
+//! The child: gives up its rights, reads, and tells what it found. It writes nothing but its answer, and the one line it was
+//! told to append.
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,9 +10,9 @@ use triage_core::joblog::{OutputFile, OutputReport, Scanner};
 
 use super::file::{self, Part};
 use super::find::{self, Found};
-use super::order::Order;
+use super::order::{Order, Task};
 use super::share::share;
-use super::{ORDER, copy, rights};
+use super::{ORDER, append, copy, rights};
 use crate::clock::{Deadline, SystemClock};
 
 /// What is still read of a file's end when the time is nearly up, bytes.
@@ -27,10 +28,13 @@ pub fn run(catalog: impl FnOnce(&Path) -> Catalog) -> ExitCode {
         let _ = writeln!(std::io::stderr(), "this is run by slurm-triage itself, to read a job's output");
         return ExitCode::from(2);
     };
-    let answer = match rights::give_up(order.owner, order.millis / 1000 + 2) {
-        Ok(()) => answer(&order, catalog),
-        Err(error) => refused(&order, &format!("the rights of the job's owner could not be taken: {error}")),
-    };
+    let answer =
+        match rights::give_up(order.owner, order.millis / 1000 + 2, matches!(order.task, Task::Append(_))) {
+            Ok(()) => answer(&order, catalog),
+            Err(error) => {
+                refused(&order, &format!("the rights of the job's owner could not be taken: {error}"))
+            }
+        };
     let mut out = std::io::stdout().lock();
     match out.write_all(&answer).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,17 +43,24 @@ pub fn run(catalog: impl FnOnce(&Path) -> Catalog) -> ExitCode {
 }
 
 fn refused(order: &Order, why: &str) -> Vec<u8> {
-    if order.copy { copy::encode(&[], vec![why.to_owned()]) } else { OutputReport::unread(why).encode() }
+    match order.task {
+        Task::Look => OutputReport::unread(why).encode(),
+        Task::Copy => copy::encode(&[], vec![why.to_owned()]),
+        Task::Append(_) => append::encode(&Err(why.to_owned())),
+    }
 }
 
 fn answer(order: &Order, catalog: impl FnOnce(&Path) -> Catalog) -> Vec<u8> {
     // What is left after three quarters is for the ends of files that are slow to read, and for the answer.
     let deadline = Deadline::after(&SystemClock, Duration::from_millis(order.millis * 3 / 4));
-    if order.copy {
-        let (files, blind) = copy::collect(order, deadline);
-        return copy::encode(&files, blind);
+    match &order.task {
+        Task::Look => report(order, &catalog(&order.catalog), deadline).encode(),
+        Task::Copy => {
+            let (files, blind) = copy::collect(order, deadline);
+            copy::encode(&files, blind)
+        }
+        Task::Append(line) => append::encode(&append::append(&order.request, line)),
     }
-    report(order, &catalog(&order.catalog), deadline).encode()
 }
 
 /// What the job's output says.

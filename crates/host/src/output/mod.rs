@@ -7,6 +7,7 @@
 //! killed, or left behind where it sleeps in the kernel.
 //!
 //! What could not be read is a sentence in the report, never an error.
+mod append;
 mod child;
 mod copy;
 mod file;
@@ -16,6 +17,7 @@ mod pattern;
 mod rights;
 mod share;
 
+pub use append::STANDS;
 pub use child::run as run_child;
 pub use copy::{CopiedFile, OutputCopy};
 pub use order::OutputRequest;
@@ -31,7 +33,7 @@ use crate::clock::{Clock, Deadline};
 use crate::config;
 use crate::proc::Root;
 use crate::runner::{Command, Finished, RunError, Runner};
-use order::Order;
+use order::{Order, Task};
 
 /// The variable that carries the order. Arguments are shown to every user of the node, paths of jobs are not.
 const ORDER: &str = "SLURM_TRIAGE_OUTPUT";
@@ -84,7 +86,7 @@ impl<'a> OutputReader<'a> {
 
     /// What the job's output says. Whatever goes wrong is a sentence in the report.
     pub fn read(&self, request: &OutputRequest, deadline: Deadline) -> OutputReport {
-        match self.ask(request, deadline, false, REPORT_CAP) {
+        match self.ask(request, deadline, Task::Look, REPORT_CAP) {
             Ok(answer) => OutputReport::decode(&answer, &request.hints()).unwrap_or_else(|error| {
                 OutputReport::unread(format!("the job's output: its reader's answer is none: {error}"))
             }),
@@ -97,7 +99,7 @@ impl<'a> OutputReader<'a> {
         let unread = |why| OutputCopy { files: Vec::new(), blind: vec![why] };
         let most = self.limits.head + self.limits.tail;
         let cap = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(copy::HEADER_CAP);
-        match self.ask(request, deadline, true, cap) {
+        match self.ask(request, deadline, Task::Copy, cap) {
             Ok(answer) => copy::decode(&answer).unwrap_or_else(|why| {
                 unread(format!("the job's output: its reader's answer is none: {why}"))
             }),
@@ -105,11 +107,20 @@ impl<'a> OutputReader<'a> {
         }
     }
 
+    /// Appends a line to the job's standard output, unless it is there already: to a regular file of the owner's that
+    /// exists. What was done, in words.
+    ///
+    /// # Errors
+    /// Why it was not, in words.
+    pub fn append(&self, request: &OutputRequest, line: &str, deadline: Deadline) -> Result<String, String> {
+        append::decode(&self.ask(request, deadline, Task::Append(line.to_owned()), append::CAP)?)
+    }
+
     fn ask(
         &self,
         request: &OutputRequest,
         deadline: Deadline,
-        copy: bool,
+        task: Task,
         cap: usize,
     ) -> Result<Vec<u8>, String> {
         if !self.limits.enabled {
@@ -125,7 +136,7 @@ impl<'a> OutputReader<'a> {
             self.hangs(path)?;
         }
         let mut command = Command::new(&self.program, left).args(self.args.clone());
-        command = command.env(ORDER, self.order(request, owner, left, copy)?);
+        command = command.env(ORDER, self.order(request, owner, left, task)?);
         command.output_cap = cap;
         command.pid_file = pid_file;
         match self.runner.run(&command) {
@@ -139,7 +150,7 @@ impl<'a> OutputReader<'a> {
         request: &OutputRequest,
         owner: Option<u32>,
         left: Duration,
-        copy: bool,
+        task: Task,
     ) -> Result<String, String> {
         let order = Order {
             request: request.clone(),
@@ -148,7 +159,7 @@ impl<'a> OutputReader<'a> {
             tail: self.limits.tail,
             millis: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             catalog: self.catalog.clone(),
-            copy,
+            task,
         };
         serde_json::to_string(&order)
             .ok()

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use triage_core::joblog::{Calendar, Hints};
-use triage_core::{ArrayId, BootId, JobRecord, JobSpan, NodeName, Stamp};
+use triage_core::{ArrayId, BootId, JobRecord, JobSpan, NodeName, RunId, Stamp};
 
 use super::pattern::Names;
 
@@ -67,6 +67,26 @@ impl OutputRequest {
         }
     }
 
+    /// Where the job's output is, by its record alone, with the rights of `owner` (user id and name).
+    pub(crate) fn of_record(record: &JobRecord, run: &RunId, owner: (u32, &str)) -> Self {
+        let field = |name: &str| record.fields.get(name).cloned().unwrap_or_default();
+        Self {
+            job: record.job,
+            array: run.array.or(record.array),
+            name: field("JobName"),
+            user: owner.1.to_owned(),
+            nodes: record.nodes.clone(),
+            uid: owner.0,
+            stdout: record.stdout.clone(),
+            stderr: record.stderr.clone(),
+            work_dir: field("WorkDir"),
+            start: run.start,
+            end: None,
+            node: NodeName::from(""),
+            boot: BootId::from(""),
+        }
+    }
+
     /// What the lines are read against.
     pub fn hints(&self) -> Hints {
         let end = self.end.unwrap_or_else(|| self.start.plus_secs(ZONES_S));
@@ -91,6 +111,17 @@ impl OutputRequest {
     }
 }
 
+/// What the child is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Task {
+    /// Say what the output means.
+    Look,
+    /// Hand over the bytes themselves, for a bundle.
+    Copy,
+    /// Append this line.
+    Append(String),
+}
+
 /// All that the child is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Order {
@@ -105,6 +136,6 @@ pub(super) struct Order {
     pub(super) millis: u64,
     /// The site's own catalogue files.
     pub(super) catalog: PathBuf,
-    /// Hand over the bytes themselves, for a bundle, and not what they mean.
-    pub(super) copy: bool,
+    /// What to do.
+    pub(super) task: Task,
 }

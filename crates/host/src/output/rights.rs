@@ -18,16 +18,16 @@ const DESCRIPTORS: u64 = 64;
 /// Becomes the owner of the job, where we are root, and limits what can still go wrong.
 ///
 /// Where this node does not know the owner, its user id is taken with no group at all; a job of root is read with the
-/// rights of nobody.
+/// rights of nobody. Only one who `appends` can make a file longer.
 ///
 /// # Errors
 /// When any of the owner's missing rights could not be given up.
-pub(super) fn give_up(owner: Option<u32>, seconds: u64) -> io::Result<()> {
+pub(super) fn give_up(owner: Option<u32>, seconds: u64, appends: bool) -> io::Result<()> {
     if let Some(owner) = owner {
         become_user(owner)?;
     }
     nix::sys::prctl::set_no_new_privs()?;
-    limit(seconds)
+    limit(seconds, appends)
 }
 
 /// Whose rights are taken for a job of this user.
@@ -80,11 +80,13 @@ fn drop_capabilities() -> io::Result<()> {
 }
 
 /// A bug of ours, or a line that finds one, is to end in this process.
-fn limit(seconds: u64) -> io::Result<()> {
+fn limit(seconds: u64, appends: bool) -> io::Result<()> {
+    // The limit is on where a file ends, and the job's output may be of any length.
+    let size = if appends { u64::MAX } else { 0 };
     for (resource, most) in [
         (Resource::RLIMIT_AS, MEMORY),
         (Resource::RLIMIT_CPU, seconds),
-        (Resource::RLIMIT_FSIZE, 0),
+        (Resource::RLIMIT_FSIZE, size),
         (Resource::RLIMIT_CORE, 0),
         (Resource::RLIMIT_NOFILE, DESCRIPTORS),
         (Resource::RLIMIT_NPROC, 0),

@@ -61,7 +61,7 @@ impl Job {
             tail: 64 << 20,
             millis: 60_000,
             catalog: PathBuf::new(),
-            copy: false,
+            task: Task::Look,
         }
     }
 

@@ -69,9 +69,11 @@ pub(crate) fn about(action: &Action) -> (Option<&str>, Option<&triage_core::RunI
         | Action::Verify { node, case, .. }
         | Action::Down { node, case, .. }
         | Action::Resume { node, case, .. } => (Some(case.as_str()), None, Some(node.as_str())),
-        Action::Requeue { run, .. } | Action::ClearBeginTime { run, .. } | Action::Explain { run, .. } => {
-            (None, Some(run), None)
-        }
+        Action::Requeue { run, .. }
+        | Action::KillSteps { run, .. }
+        | Action::LastLine { run, .. }
+        | Action::ClearBeginTime { run, .. }
+        | Action::Explain { run, .. } => (None, Some(run), None),
         Action::Publish { node, .. } => (None, None, Some(node.as_str())),
         Action::RefuseJob { run, case, .. } => (Some(case.as_str()), Some(run), None),
     }

@@ -169,8 +169,13 @@ fn a_requeue_is_held_by_a_hold_on_its_job_or_on_a_case_of_its_verdict() {
         verdict: Some(verdict.id.clone()),
         ..decision(&case, T0)
     };
-    let action =
-        Action::Requeue { run: run.clone(), exclude: vec![], hold: false, decision: decision.id.clone() };
+    let action = Action::Requeue {
+        run: run.clone(),
+        exclude: vec![],
+        hold: false,
+        progress: Default::default(),
+        decision: decision.id.clone(),
+    };
     let intent =
         triage_ledger::NewIntent { action: action.clone(), expires: T0.plus_secs(9_000), synthetic: false };
     let batch = Batch {

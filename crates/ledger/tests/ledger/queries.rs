@@ -42,7 +42,13 @@ fn story() -> Story {
         grounds: Grounds::default(),
     };
     let requeue = NewIntent {
-        action: Action::Requeue { run: array, exclude: vec![], hold: false, decision: decision.id.clone() },
+        action: Action::Requeue {
+            run: array,
+            exclude: vec![],
+            hold: false,
+            progress: Default::default(),
+            decision: decision.id.clone(),
+        },
         expires: T0.plus_secs(300),
         synthetic: false,
     };

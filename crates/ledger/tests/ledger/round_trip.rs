@@ -195,8 +195,15 @@ fn an_action() -> impl Strategy<Value = Action> {
             limits: Vec::new(),
             decision
         }),
-        (run(), proptest::collection::vec(node(), 0..4), any::<bool>(), decision())
-            .prop_map(|(run, exclude, hold, decision)| Action::Requeue { run, exclude, hold, decision }),
+        (run(), proptest::collection::vec(node(), 0..4), any::<bool>(), decision()).prop_map(
+            |(run, exclude, hold, decision)| Action::Requeue {
+                run,
+                exclude,
+                hold,
+                progress: Default::default(),
+                decision
+            }
+        ),
         (run(), decision()).prop_map(|(run, decision)| Action::ClearBeginTime {
             run,
             not_before: None,

@@ -64,7 +64,7 @@ fn stuck(checkpoints: &[Option<u64>]) -> u32 {
     let restart = u32::try_from(earlier.len()).unwrap();
     let mut span = span();
     span.run.restart = restart;
-    no_further((Stamp::from_secs(3_600), &got(last)), &span, &runs, 600, restart)
+    no_further((Stamp::from_secs(3_600), &got(last), None), &span, &runs, 600, restart)
 }
 
 #[test]
@@ -76,13 +76,24 @@ fn hours_of_work_that_are_lost_each_time_are_no_progress() {
     assert_eq!(stuck(&[None, Some(5), None]), 0, "what nobody told is judged by its hour");
 }
 
+/// The batch host of the run before was another node, whose ledger is not here.
+#[test]
+fn what_the_job_itself_carries_stands_in_for_another_nodes_ledger() {
+    let mut span = span();
+    span.run.restart = 2;
+    let at = |checkpoint| Progress { step: None, checkpoint: Some(checkpoint) };
+    let count = |got| no_further((Stamp::from_secs(3_600), &got, Some(at(80))), &span, &[], 600, 2);
+    assert_eq!((count(at(80)), count(at(90))), (1, 0));
+}
+
 #[test]
 fn a_short_restart_that_saved_a_checkpoint_got_further() {
     let mut past = run(0, &["n1"], &["xid.79"]);
     past.progress = Progress { step: Some(90), checkpoint: Some(80) };
     let mut span = span();
     span.run.restart = 1;
-    let count = |got| no_further((Stamp::from_secs(60), &got), &span, std::slice::from_ref(&past), 600, 1);
+    let count =
+        |got| no_further((Stamp::from_secs(60), &got, None), &span, std::slice::from_ref(&past), 600, 1);
     assert_eq!(count(Progress { step: Some(130), checkpoint: Some(120) }), 0);
     assert_eq!(count(Progress { step: Some(130), checkpoint: Some(80) }), 1);
     assert_eq!(count(Progress::default()), 1);

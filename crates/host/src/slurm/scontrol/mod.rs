@@ -1,6 +1,6 @@
 //! `scontrol`, by absolute path, with an argument list, on a deadline. Nothing is given to it that was not checked.
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use triage_core::{ExitStatus, JobRecord, NodeName, NodeRecord, RunId};
@@ -12,6 +12,9 @@ use crate::runner::{Command, Finished, RunError, Runner};
 /// Longest answer read, bytes. A record of a job is about 1 KiB, one of a node as well; asking for an array task by its
 /// bare id may bring the whole array, which Slurm bounds to 4,000,001 tasks and sites to a few thousand.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
+
+/// Most steps named in one call.
+const MOST_STEPS: usize = 64;
 
 /// Longest error text kept, bytes.
 const MAX_TEXT: usize = 300;
@@ -191,6 +194,46 @@ impl Scontrol<'_> {
         self.call(&[if hold { "requeuehold" } else { "requeue" }, job_arg(name)?]).map(drop)
     }
 
+    /// The steps of a job that srun started, by their whole names: `42_1.0`.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn steps(&self, name: &str) -> Result<Vec<String>, ScontrolError> {
+        let answer = self.call(&["-o", "show", "step", job_arg(name)?])?;
+        let of = |line: &str| {
+            let step = line.strip_prefix("StepId=")?.split(' ').next()?;
+            let number = step.strip_prefix(name)?.strip_prefix('.')?;
+            is_number(number).then(|| step.to_owned())
+        };
+        Ok(answer.lines().filter_map(of).collect())
+    }
+
+    /// Sends SIGKILL to steps of [`Scontrol::steps`]; none without a call.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn kill_steps(&self, steps: &[String]) -> Result<(), ScontrolError> {
+        for some in steps.chunks(MOST_STEPS) {
+            let args: Vec<&str> =
+                std::iter::once("--signal=KILL").chain(some.iter().map(String::as_str)).collect();
+            self.call_to(&self.scancel(), &args)?;
+        }
+        Ok(())
+    }
+
+    /// Sends SIGKILL to a job's batch script and what it started itself. Without `--batch` it would cancel the job.
+    ///
+    /// # Errors
+    /// See [`ScontrolError`].
+    pub fn kill_batch(&self, name: &str) -> Result<(), ScontrolError> {
+        self.call_to(&self.scancel(), &["--batch", "--signal=KILL", job_arg(name)?]).map(drop)
+    }
+
+    /// scancel lies beside scontrol.
+    fn scancel(&self) -> PathBuf {
+        self.program.with_file_name("scancel")
+    }
+
     /// Replaces the list of nodes a job must not run on.
     ///
     /// # Errors
@@ -263,7 +306,11 @@ impl Scontrol<'_> {
     }
 
     fn call(&self, args: &[&str]) -> Result<String, ScontrolError> {
-        let mut command = Command::new(&self.program, self.deadline).args(args.iter().copied());
+        self.call_to(&self.program, args)
+    }
+
+    fn call_to(&self, program: &Path, args: &[&str]) -> Result<String, ScontrolError> {
+        let mut command = Command::new(program, self.deadline).args(args.iter().copied());
         command.output_cap = MAX_ANSWER;
         // Times as seconds since 1970: without it they are in the local time of wherever this runs.
         command = command.env("SLURM_TIME_FORMAT", "%s");
