@@ -501,3 +501,59 @@ fn a_job_that_is_not_held_by_slurm_gets_no_word() {
         assert!(after.changes.is_empty(), "{job} {why}");
     }
 }
+
+fn kill() -> Action {
+    Action::KillSteps { run: run(), decision: ids().2 }
+}
+
+/// SIGKILL to a job as such cancels it: only its steps and its batch script may be named.
+#[test]
+fn the_steps_of_a_running_job_are_killed_one_by_one_and_its_batch_script_last() {
+    let mut slurm = Slurm { job: "RUNNING".into(), why: "None".into(), ..Slurm::healthy() };
+    let runner = Scripted::new(move |command| match command.args.first().map(String::as_str) {
+        Some("-o") if command.args[2] == "step" => answered(
+            "StepId=42_1.batch State=RUNNING\nStepId=42_1.0 State=RUNNING Name=x\nStepId=42_1.11 State=RUNNING\n\
+             StepId=42_2.0 State=RUNNING\nStepId=42_1.extern State=RUNNING\n",
+        ),
+        Some("-o") => slurm.answer(command),
+        _ => answered(""),
+    });
+    let outcome = once(&runner, &kill());
+    assert!(outcome.done, "{}", outcome.answer);
+    let asked = runner.asked();
+    assert_eq!(asked[1], "-o show step 42_1");
+    assert_eq!(asked[2..], ["--signal=KILL 42_1.0 42_1.11", "--batch --signal=KILL 42_1"]);
+    let programs: Vec<_> = runner.commands().iter().map(|command| command.program.clone()).collect();
+    assert_eq!(programs[2], std::path::Path::new("/usr/bin/scancel"));
+}
+
+#[test]
+fn nothing_of_a_job_that_does_not_run_or_is_another_run_is_killed() {
+    let runs = Slurm { job: "RUNNING".into(), why: "None".into(), ..Slurm::healthy() };
+    for slurm in [
+        Slurm::healthy(),
+        Slurm { job: "PENDING".into(), ..runs.clone() },
+        Slurm { restarts: 1, ..runs.clone() },
+        Slurm { requeue: 0, ..runs.clone() },
+        Slurm { batch: 0, ..runs.clone() },
+        Slurm { started: 1_800_000_001 + 3_600, ..runs.clone() },
+        Slurm { name: "JobId=43 HetJobId=42 HetJobOffset=1".into(), ..runs },
+    ] {
+        let (outcomes, after) = execute(slurm.clone(), &kill(), 1);
+        assert!(!outcomes[0].done && !outcomes[0].retry, "{slurm:?}");
+        assert!(after.changes.is_empty(), "{slurm:?}");
+    }
+}
+
+#[test]
+fn how_far_a_job_got_goes_with_it() {
+    let (node, _, decision) = ids();
+    let progress = Progress { step: Some(90), checkpoint: Some(80) };
+    let action = Action::Requeue { run: run(), exclude: vec![node], hold: false, progress, decision };
+    let (_, after) = execute(Slurm::healthy(), &action, 1);
+    let said = "slurm-triage: requeued, kept off n1 after its fault [at step 90, checkpoint 80]; slurm-triage why 42_1";
+    assert_eq!(
+        after.changes.last().unwrap(),
+        &format!("update JobId=42_1 ExcNodeList=n1 AdminComment={said}")
+    );
+}
