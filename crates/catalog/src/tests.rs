@@ -113,7 +113,7 @@ fn every_tag_holds_an_anchor() {
     let catalog = embedded();
     for origin in Origin::ALL {
         let anchors = catalog.parts().anchors[*origin as usize];
-        assert!(anchors.len() <= 64, "{origin} has more anchors than the vector engine takes");
+        assert!(anchors.len() <= 128, "{origin}: measure a third group of anchors first");
         assert!(anchors.iter().all(|anchor| anchor.len() >= SHORTEST_TAG));
         for family in catalog.families().iter().filter(|f| f.sources.contains(origin) && !anchors.is_empty())
         {

@@ -259,3 +259,36 @@ fn a_healthy_array_and_a_fabric_manager_that_is_not_needed_are_no_cases() {
     assert_eq!(cases(&healthy), []);
     assert_eq!(cases(&[(590, "md/raid1:md0: active with 1 out of 2 mirrors")]).len(), 1);
 }
+
+#[test]
+fn a_storage_controller_that_faults_is_noted_and_one_that_is_given_up_drains() {
+    let fault = pass(
+        &[(590, "mpt3sas_cm0: fault_state(0x2622)!"), (591, "mpt3sas_cm0: sending diag reset !!")],
+        |_| (),
+    );
+    assert_eq!(told(&fault), [case("disk.controller", "disk:mpt3sas_cm0", Confidence::Probable)]);
+    assert_eq!(drains(&fault), 0);
+    let lost =
+        pass(&[(590, "megaraid_sas 0000:18:00.0: Adapter reset failed, killing adapter scsi0.")], |_| ());
+    assert_eq!(told(&lost), [case("disk.controller", "pci:0000:18:00.0", Confidence::Confirmed)]);
+    assert_eq!(drains(&lost), 1);
+}
+
+#[test]
+fn an_adapter_that_resets_its_queues_is_noted_and_one_that_left_the_bus_too() {
+    let reset = &[
+        (590, "ixgbe 0000:5e:00.0 ens2f0: initiating reset due to lost link with pending Tx work"),
+        (591, "ixgbe 0000:5e:00.0 ens2f0: Reset adapter"),
+    ];
+    assert_eq!(cases(reset), [], "what follows a lost link or new settings is no fault of its own");
+    let hang = cases(&[(590, "e1000e 0000:00:1f.6 eno1: Detected Hardware Unit Hang:")]);
+    assert_eq!(hang, [case("nic.queue", "nic:eno1", Confidence::Probable)]);
+    let gone = pass(&[(590, "igb 0000:02:00.0 enp2s0: PCIe link lost")], |_| ());
+    assert_eq!(told(&gone), [case("nic.firmware", "nic:enp2s0", Confidence::Probable)]);
+    assert_eq!(drains(&gone), 0, "class network: the shipped policy drains no node for its network");
+}
+
+#[test]
+fn what_the_kernel_advises_after_a_disk_fault_opens_no_case() {
+    assert_eq!(cases(&[(590, "nvme nvme0: Does your device have a faulty power saving mode enabled?")]), []);
+}

@@ -3,6 +3,7 @@
 //! 1. [`prefix`] takes the transport's prefix off: time, host, sender.
 //! 2. The prefilter looks for the families' literals over a whole buffer; what holds none is never looked at again.
 //! 3. [`Catalog::read`](crate::catalog::Catalog::read) tries the families of the literals found, in order.
+mod anchors;
 mod event;
 mod forged;
 mod lines;

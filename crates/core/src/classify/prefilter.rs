@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aho_corasick::packed::{Config, MatchKind, Searcher};
-use aho_corasick::{AhoCorasick, Input, Span};
+use aho_corasick::{AhoCorasick, Input};
 use memchr::memmem;
 
+use super::anchors::Anchors;
 use crate::catalog::{Family, Origin, Parts};
 
 /// Lines looked at one tag after the other before the index over all tags is worth its half millisecond.
@@ -68,44 +68,6 @@ fn tags_of(families: &[Family], origin: Origin) -> impl Iterator<Item = (&str, u
     let mine = families.iter().enumerate().filter(move |(_, family)| family.sources.contains(&origin));
     mine.flat_map(|(index, family)| family.tags.iter().map(move |tag| (tag.as_ref(), index)))
         .filter(|(tag, _)| !tag.is_empty())
-}
-
-/// The first step.
-#[derive(Debug)]
-enum Anchors {
-    /// No family reads this origin.
-    Nothing,
-    /// Vector instructions; up to 64 literals.
-    Packed(Box<Searcher>),
-    /// Any number of literals, a good part slower.
-    Automaton(AhoCorasick),
-}
-
-impl Anchors {
-    fn new(literals: &[&str]) -> Self {
-        if literals.is_empty() {
-            return Self::Nothing;
-        }
-        let packed = Config::new().match_kind(MatchKind::LeftmostFirst).builder().extend(literals).build();
-        packed.map(|searcher| Self::Packed(Box::new(searcher))).unwrap_or_else(|| {
-            // An automaton cannot fail for less than gigabytes of literals.
-            AhoCorasick::new(literals).map_or(Self::Nothing, Self::Automaton)
-        })
-    }
-
-    fn find(&self, text: &[u8], from: usize) -> Option<usize> {
-        if from >= text.len() {
-            return None;
-        }
-        let span = Span::from(from..text.len());
-        match self {
-            Self::Nothing => None,
-            Self::Packed(searcher) => searcher.find_in(text, span).map(|found| found.start()),
-            Self::Automaton(automaton) => {
-                automaton.find(Input::new(text).span(span)).map(|found| found.start())
-            }
-        }
-    }
 }
 
 /// The second step, for many lines: all tags at once.

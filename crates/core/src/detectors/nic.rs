@@ -9,7 +9,7 @@ use crate::{Confidence, Event};
 pub(super) const DETECTOR: Detector = Detector { name: "nic", detect };
 
 const ADAPTER: &[&str] =
-    &["nic.firmware", "nic.init_failed", "nic.command_timeout", "nic.tx_timeout", "nic.hot"];
+    &["nic.firmware", "nic.gone", "nic.init_failed", "nic.command_timeout", "nic.tx_timeout", "nic.hot"];
 const LINK: &[&str] = &["nic.link_down", "nic.cable"];
 const SYMPTOMS: &[&str] = &["nic.driver_error", "nic.recovery_failed"];
 

@@ -18,6 +18,8 @@ const CERTAIN: &[&str] = &[
     "fs.journal_aborted",
     "fs.error",
     "disk.capacity_warning",
+    "disk.controller_fault",
+    "disk.controller_lost",
 ];
 
 /// A request failed, for whatever reason.
