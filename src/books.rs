@@ -1,6 +1,7 @@
 //! Many ledgers at once: those of a cluster's nodes, collected in one place, or this node's own.
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use triage_core::arrange::Arrange as _;
 
 use serde::Serialize;
 use triage_core::{Case, Decision, EventId, JobSpan, NodeName, Stamp, Verdict};
@@ -83,7 +84,7 @@ impl Books {
             };
             books.asked.push(Asked { path, node, error });
         }
-        books.all.sort_by(|a, b| a.node.cmp(&b.node));
+        books.all.arrange_by(|a, b| a.node.cmp(&b.node));
         Ok(books)
     }
 

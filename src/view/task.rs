@@ -1,5 +1,6 @@
 //! Which tasks of a run started here, and how they ended.
 use serde::Serialize;
+use triage_core::arrange::Arrange as _;
 use triage_core::{ExitStatus, Stamp, TaskEdge, TaskWhat};
 
 /// Most failed tasks told of one run. The first one matters; what follows is mostly Slurm ending the rest.
@@ -47,7 +48,7 @@ impl TasksView {
         let (started, ended) =
             (of_steps().filter(|(_, edge)| edge.what == TaskWhat::Start).count(), ends.len());
         let mut failed: Vec<TaskView> = ends.into_iter().filter(|task| !task.exit.is_success()).collect();
-        failed.sort_by_key(|task| (task.at, task.rank));
+        failed.arrange_by_key(|task| (task.at, task.rank));
         let count = failed.len();
         failed.truncate(TOLD);
         let batch = edges.iter().rfind(|(_, edge)| edge.step == "batch" && edge.what != TaskWhat::Start);

@@ -1,6 +1,7 @@
 //! `events.jsonl`: what sources other than the kernel's log said, as the ledger keeps it.
 use std::io;
 use std::path::Path;
+use triage_core::arrange::Arrange as _;
 
 use triage_core::attribute::NodeEvidence;
 use triage_core::{Event, Provenance};
@@ -36,5 +37,5 @@ pub(crate) fn read(place: &Path, node: &mut NodeEvidence) {
     if bad > 0 {
         node.blind.push(format!("events.jsonl: {bad} line(s) are no event of a trusted source"));
     }
-    node.events.sort_by_key(|event| (event.at, event.cursor));
+    node.events.arrange_by_key(|event| (event.at, event.cursor));
 }

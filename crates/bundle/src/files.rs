@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use triage_core::arrange::Arrange as _;
 
 /// Opens a regular file. A FIFO does not block, a link is not followed.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
@@ -59,6 +60,6 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
             files.push(entry.path());
         }
     }
-    files.sort();
+    files.arrange();
     Ok(files)
 }

@@ -1,6 +1,7 @@
 //! `kernel.log`: kernel messages in whatever form somebody saved them, with lines of services among them.
 use std::collections::BTreeMap;
 use std::path::Path;
+use triage_core::arrange::Arrange as _;
 
 use triage_core::attribute::{NodeEvidence, oom};
 use triage_core::catalog::{Catalog, Origin};
@@ -36,7 +37,7 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence, c
     }
     let Reader { events, oom, first, undated, lost, .. } = reader;
     node.events = events;
-    node.events.sort_by_key(|event| (event.at, event.cursor));
+    node.events.arrange_by_key(|event| (event.at, event.cursor));
     node.oom = oom.finish();
     let run_start = incident.run.start;
     if undated > 0 {

@@ -1,5 +1,6 @@
 //! `tasks.jsonl`: when each task started, and how it ended.
 use std::path::Path;
+use triage_core::arrange::Arrange as _;
 
 use triage_core::attribute::NodeEvidence;
 use triage_core::{ArrayId, ExitStatus, JobAsk, Stamp, TaskEdge, TaskWhat};
@@ -34,7 +35,7 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence) {
         .filter(|record| record.restart == 0 || record.restart == incident.run.restart)
         .map(|record| (Stamp::from_micros(record.at_us), edge(record)))
         .collect();
-    node.tasks.sort_by_key(|(at, edge)| (*at, edge.rank));
+    node.tasks.arrange_by_key(|(at, edge)| (*at, edge.rank));
 }
 
 fn edge(record: TaskRecord) -> TaskEdge {

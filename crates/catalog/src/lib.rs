@@ -14,6 +14,7 @@ pub use error::{Error, Place, Problem};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use triage_core::arrange::Arrange as _;
 
 use triage_core::catalog::{Catalog, Parts};
 use triage_toml::Fault;
@@ -103,7 +104,7 @@ fn site_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
             files.push(path);
         }
     }
-    files.sort();
+    files.arrange();
     Ok(files)
 }
 

@@ -6,6 +6,7 @@
 //! ```text
 //! Observation -> classify -> Event -> detect -> Case -> attribute -> Verdict -> decide -> Decision -> reconcile -> Action
 //! ```
+pub mod arrange;
 pub mod attribute;
 pub mod baseline;
 pub mod catalog;

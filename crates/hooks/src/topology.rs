@@ -1,4 +1,5 @@
 //! What hangs below a PCIe port. Only read when a line speaks of one.
+use triage_core::arrange::Arrange as _;
 use triage_core::facts::pci::{PciDevice, PciKind};
 use triage_core::pipeline::Endpoint;
 use triage_core::{Payload, PciAddress, Resource};
@@ -43,7 +44,7 @@ fn adapter(root: &Root, address: PciAddress) -> Option<String> {
         let entries = std::fs::read_dir(folder.join(kind)).ok()?;
         let mut names: Vec<String> =
             entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort();
+        names.arrange();
         names.into_iter().next()
     })
 }

@@ -2,6 +2,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use triage_core::arrange::Arrange as _;
 
 use rusqlite::Transaction;
 use triage_core::Stamp;
@@ -116,7 +117,7 @@ fn forget_oldest(path: &Path) {
             name.starts_with(&prefix) && !COMPANIONS.iter().any(|suffix| name.ends_with(suffix))
         })
         .collect();
-    kept.sort();
+    kept.arrange();
     let surplus = (kept.len() + 1).saturating_sub(KEPT);
     for file in kept.iter().take(surplus) {
         for gone in COMPANIONS.iter().map(|suffix| place::beside(file, suffix)).chain([file.clone()]) {

@@ -85,7 +85,7 @@ fn a_wrong_value_is_named_with_its_place_and_key() {
         ("text = \"é\" x\n", "1:12: : "),
         (
             "text = 1979-05-27\nnumber = 1979-05-27\n",
-            "2:10: number: invalid type: string \"1979-05-27\", expected u16",
+            "2:10: number: invalid type: date `1979-05-27`, expected u16",
         ),
         ("text = \"a\"\ntext = \"b\"\n", "2:1: : duplicate key"),
     ] {

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use serde_spanned::de::{SpannedDeserializer, is_spanned};
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
 use crate::UnknownKey;
 use crate::error::Error;
@@ -16,6 +18,16 @@ use crate::near::nearest;
 use crate::place::{Name, Step, dotted};
 
 type Result<T> = std::result::Result<T, Error>;
+
+/// Kinds that are one to us. What a type asks for is all it is given: a visitor that could be handed anything would be
+/// generated with an answer to everything.
+macro_rules! same {
+    ($($to:ident: $($from:ident)+;)+) => {
+        $($(fn $from<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.$to(visitor)
+        })+)+
+    };
+}
 
 /// A value of the document, and the way to it.
 #[derive(Clone)]
@@ -45,28 +57,33 @@ impl<'a> Value<'a> {
         self.unknown.borrow_mut().push(UnknownKey { at: step.at, key: dotted(self.way), meant });
     }
 
-    fn table<'b>(&'b self, table: &'b DeTable<'b>, known: &'static [&'static str]) -> Table<'b> {
+    fn table(&self, table: &'a DeTable<'a>, known: &'static [&'static str]) -> Table<'a> {
         Table { entries: table.iter(), entry: None, way: self.way, known, unknown: self.unknown }
     }
 
-    fn visit<'de, V: Visitor<'de>>(&self, visitor: V, known: &'static [&'static str]) -> Result<V::Value> {
-        match self.value {
-            DeValue::String(text) => visitor.visit_str(text),
-            DeValue::Integer(integer) => visit_integer(integer, visitor),
-            DeValue::Float(float) => match float.as_str().parse() {
-                Ok(float) => visitor.visit_f64(float),
-                Err(_) => Err(serde::de::Error::custom("not a number")),
-            },
-            DeValue::Boolean(yes) => visitor.visit_bool(*yes),
-            DeValue::Datetime(time) => visitor.visit_str(&time.to_string()),
-            DeValue::Array(items) => visitor.visit_seq(Items {
-                items: items.iter(),
-                index: 0,
-                way: self.way,
-                unknown: self.unknown,
-            }),
-            DeValue::Table(table) => visitor.visit_map(self.table(table, known)),
-        }
+    /// What a visitor that wants something else is told.
+    fn unexpected<V>(&self, visitor: &impl Expected) -> Result<V> {
+        let text;
+        let met = match self.value {
+            DeValue::String(text) => Unexpected::Str(text),
+            DeValue::Integer(integer) => {
+                text = format!("integer `{}`", integer.as_str());
+                Unexpected::Other(&text)
+            }
+            DeValue::Float(float) => Unexpected::Float(float.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Boolean(yes) => Unexpected::Bool(*yes),
+            DeValue::Datetime(time) => {
+                text = format!("date `{time}`");
+                Unexpected::Other(&text)
+            }
+            DeValue::Array(_) => Unexpected::Seq,
+            DeValue::Table(_) => Unexpected::Map,
+        };
+        Err(serde::de::Error::invalid_type(met, visitor))
+    }
+
+    fn items(&self, items: &'a DeArray<'a>) -> Items<'a> {
+        Items { items: items.iter(), index: 0, way: self.way, unknown: self.unknown }
     }
 }
 
@@ -85,7 +102,51 @@ impl<'de> Deserializer<'de> for Value<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.visit(visitor, &[])
+        match self.value {
+            DeValue::String(text) => visitor.visit_str(text),
+            DeValue::Integer(integer) => visit_integer(integer, visitor),
+            DeValue::Float(float) => match float.as_str().parse() {
+                Ok(float) => visitor.visit_f64(float),
+                Err(_) => Err(serde::de::Error::custom("not a number")),
+            },
+            DeValue::Boolean(yes) => visitor.visit_bool(*yes),
+            DeValue::Datetime(time) => visitor.visit_str(&time.to_string()),
+            DeValue::Array(items) => visitor.visit_seq(self.items(items)),
+            DeValue::Table(table) => visitor.visit_map(self.table(table, &[])),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value {
+            DeValue::Boolean(yes) => visitor.visit_bool(*yes),
+            _ => self.unexpected(&visitor),
+        }
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value {
+            DeValue::Integer(integer) => visit_integer(integer, visitor),
+            _ => self.unexpected(&visitor),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value {
+            DeValue::String(text) => visitor.visit_str(text),
+            DeValue::Datetime(time) => visitor.visit_str(&time.to_string()),
+            _ => self.unexpected(&visitor),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value {
+            DeValue::Array(items) => visitor.visit_seq(self.items(items)),
+            _ => self.unexpected(&visitor),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_struct("", &[], visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -106,7 +167,10 @@ impl<'de> Deserializer<'de> for Value<'_> {
             let span = self.span.clone();
             return visitor.visit_map(SpannedDeserializer::new(self, span));
         }
-        self.visit(visitor, fields)
+        match self.value {
+            DeValue::Table(table) => visitor.visit_map(self.table(table, fields)),
+            _ => self.unexpected(&visitor),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -118,7 +182,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         match self.value {
             DeValue::String(text) => visitor.visit_enum(text.as_ref().into_deserializer()),
             DeValue::Table(table) => visitor.visit_enum(MapAccessDeserializer::new(self.table(table, &[]))),
-            _ => self.visit(visitor, &[]),
+            _ => self.unexpected(&visitor),
         }
     }
 
@@ -127,10 +191,17 @@ impl<'de> Deserializer<'de> for Value<'_> {
         visitor.visit_unit()
     }
 
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map identifier
+    same! {
+        deserialize_i64: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_u8 deserialize_u16 deserialize_u32
+            deserialize_u64;
+        deserialize_str: deserialize_string deserialize_char deserialize_identifier;
     }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    forward_to_deserialize_any! { i128 u128 f32 f64 bytes byte_buf unit unit_struct tuple_struct }
 }
 
 impl IntoDeserializer<'_, Error> for Value<'_> {

@@ -1,5 +1,6 @@
 //! Counting what each part cost, and putting the worst first.
 use std::collections::{BTreeMap, BTreeSet};
+use triage_core::arrange::Arrange as _;
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -91,7 +92,7 @@ pub(super) fn rank(books: &[Book], probation_days: u32) -> Vec<Part> {
     }
     let mut parts: Vec<Part> =
         tallies.into_iter().map(|((kind, name), tally)| tally.part(kind, name)).collect();
-    parts.sort_by(|a, b| {
+    parts.arrange_by(|a, b| {
         let cost = |part: &Part| (part.jobs_lost, part.drains, part.wanted, part.faults, part.last);
         cost(b).cmp(&cost(a)).then_with(|| (a.kind, &a.name).cmp(&(b.kind, &b.name)))
     });

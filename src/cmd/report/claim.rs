@@ -1,5 +1,6 @@
 //! What we said should be done, once for each thing, and whether it was.
 use std::collections::BTreeMap;
+use triage_core::arrange::Arrange as _;
 
 use triage_core::{Case, Decision, Intent, JobSpan, Resource, Stamp, Subject, Verdict};
 use triage_ledger::IntentState;
@@ -40,7 +41,7 @@ pub(super) fn of<'a>(book: &'a Book, since: Stamp) -> Vec<Claim<'a>> {
     }
     let mut claims: Vec<Claim<'a>> =
         by_thing.into_values().filter_map(|decisions| Claim::new(book, &decisions)).collect();
-    claims.sort_by(|a, b| (a.decision.at, &a.decision.id).cmp(&(b.decision.at, &b.decision.id)));
+    claims.arrange_by(|a, b| (a.decision.at, &a.decision.id).cmp(&(b.decision.at, &b.decision.id)));
     claims
 }
 
@@ -94,7 +95,7 @@ impl<'a> Claim<'a> {
         let after = self.at();
         let mut runs: Vec<&JobSpan> =
             self.book.spans.iter().filter(|span| span.run.start > after && self.concerns(span)).collect();
-        runs.sort_by_key(|span| span.run.start);
+        runs.arrange_by_key(|span| span.run.start);
         runs.into_iter()
     }
 }

@@ -1,5 +1,6 @@
 //! Right, wrong, or not known yet: what then happened, as far as the ledgers know. docs/operators.md defines each.
 use serde::Serialize;
+use triage_core::arrange::Arrange as _;
 use triage_core::{Case, CaseState, CauseClass, ClearedBy, ExitStatus, Intent, JobSpan, RunId, Stamp};
 use triage_ledger::Closing;
 
@@ -222,7 +223,7 @@ fn next_run(claim: &Claim<'_>, books: &[Book]) -> Option<(Grade, String)> {
     let all = books.iter().flat_map(|book| &book.spans).filter(same_job);
     let next = all.clone().map(|span| span.run.restart).min()?;
     let mut parts: Vec<&JobSpan> = all.filter(|span| span.run.restart == next).collect();
-    parts.sort_by(|a, b| a.node.cmp(&b.node));
+    parts.arrange_by(|a, b| a.node.cmp(&b.node));
     let first = parts.first()?;
     let culprits: Vec<_> = claim.verdict.iter().flat_map(|verdict| &verdict.culprits).collect();
     let back = first.nodes.iter().any(|node| culprits.iter().any(|culprit| culprit.node == *node));

@@ -16,6 +16,7 @@ use claim::Claim;
 use document::Document;
 use figures::Graded;
 use grade::Settings;
+use triage_core::arrange::Arrange as _;
 
 pub(crate) fn run(common: &Common, args: &ReportArgs) -> CmdResult {
     let site = Site::find(common)?;
@@ -26,7 +27,7 @@ pub(crate) fn run(common: &Common, args: &ReportArgs) -> CmdResult {
     // The same ledger may have been collected twice.
     let mut seen = std::collections::BTreeSet::new();
     claims.retain(|claim| seen.insert(&claim.decision.id));
-    claims.sort_by(|a, b| (a.at(), &a.decision.id).cmp(&(b.at(), &b.decision.id)));
+    claims.arrange_by(|a, b| (a.at(), &a.decision.id).cmp(&(b.at(), &b.decision.id)));
     let (mut graded, mut why) = (Vec::new(), Vec::new());
     for claim in &claims {
         let (grade, because) = grade::grade(claim, &books.all, settings);

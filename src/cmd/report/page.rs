@@ -1,6 +1,7 @@
 //! The report as text.
 use super::document::Document;
 use crate::render::{self, Page, Table};
+use triage_core::arrange::Arrange as _;
 
 /// Most codes and faults told; JSON has all.
 const SHOWN: usize = 15;
@@ -40,7 +41,7 @@ fn seen(page: &mut Page, document: &Document<'_>) {
 /// The most frequent first.
 fn most<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
     let mut all: Vec<(&str, u64)> = counts.collect();
-    all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    all.arrange_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let rest = all.len().saturating_sub(SHOWN);
     let told: Vec<String> = all.iter().take(SHOWN).map(|(name, count)| format!("{count} {name}")).collect();
     match (told.is_empty(), rest) {

@@ -1,5 +1,6 @@
 //! Taking the story out of the ledger.
 use std::collections::BTreeSet;
+use triage_core::arrange::Arrange as _;
 
 use triage_core::catalog::Catalog;
 use triage_core::{
@@ -120,7 +121,7 @@ fn of_case(ledger: &Ledger, id: &CaseId, story: &mut Story) -> anyhow::Result<()
     for run in &runs {
         spans.extend(ledger.span(run)?);
     }
-    spans.sort_by_key(|span| span.run.start);
+    spans.arrange_by_key(|span| span.run.start);
     add_runs(ledger, spans, story)
 }
 
@@ -142,7 +143,7 @@ fn of_node(ledger: &Ledger, site: &Site, node: NodeName, story: &mut Story) -> a
     let said = Filter { since, ..Filter::default() };
     let of_people = ledger.audit(&said)?.into_iter().filter(|row| !row.note.actor.is_empty());
     story.audit.extend(told(of_people.collect()));
-    story.audit.sort_by_key(|row| row.id);
+    story.audit.arrange_by_key(|row| row.id);
     story.audit.dedup_by_key(|row| row.id);
     add_runs(ledger, ledger.spans(&open)?, story)
 }
@@ -189,7 +190,7 @@ fn add_named_cases(ledger: &Ledger, story: &mut Story) -> anyhow::Result<()> {
             _ => story.cases_elsewhere.push(id),
         }
     }
-    story.cases.sort_by(|a, b| (a.opened_at, &a.id).cmp(&(b.opened_at, &b.id)));
+    story.cases.arrange_by(|a, b| (a.opened_at, &a.id).cmp(&(b.opened_at, &b.id)));
     Ok(())
 }
 
@@ -210,10 +211,10 @@ fn add_doings(ledger: &Ledger, story: &mut Story) -> anyhow::Result<()> {
             |row: &IntentRow| story.decisions.iter().any(|decision| decision.id == *row.action.decision());
         actions.extend(of_run.into_iter().filter(told));
     }
-    actions.sort_by_key(|row| row.id);
+    actions.arrange_by_key(|row| row.id);
     actions.dedup_by_key(|row| row.id);
     story.actions = actions;
-    story.decisions.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    story.decisions.arrange_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
     Ok(())
 }
 
@@ -224,7 +225,7 @@ fn add_evidence(ledger: &Ledger, story: &mut Story) -> anyhow::Result<()> {
     let ids: Vec<EventId> = ids.into_iter().collect();
     story.evidence = ledger.events_by_id(&ids)?;
     story.evidence_gone = ids.len() - story.evidence.len();
-    story.evidence.sort_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
+    story.evidence.arrange_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
     story.more_events = story.other_events.len() > OTHER_EVENTS as usize;
     if story.more_events {
         story.other_events.remove(0);

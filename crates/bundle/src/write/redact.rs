@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, Ipv6Addr};
+use triage_core::arrange::Arrange as _;
 
 use triage_core::attribute::JobEvidence;
 use triage_core::catalog::{Catalog, Origin};
@@ -46,7 +47,7 @@ impl<'c> Redactor<'c> {
         let users: BTreeSet<String> =
             users.flat_map(|user| parts(user)).filter(|user| names_somebody(&user.as_str())).collect();
         let mut by_length: Vec<String> = users.iter().cloned().collect();
-        by_length.sort_by_key(|user| std::cmp::Reverse(user.len()));
+        by_length.arrange_by_key(|user| std::cmp::Reverse(user.len()));
         Self {
             keys: RandomState::new(),
             users,

@@ -2,6 +2,7 @@
 use super::faults::Faults;
 use super::scene::{Scene, TOGETHER};
 use super::{Discounted, Evidence, Fault};
+use crate::arrange::Arrange as _;
 use crate::{CauseClass, Confidence, Resource, Stamp};
 
 /// One rule: looks at everything, and says what it thinks happened, or nothing.
@@ -88,7 +89,7 @@ pub(super) fn decide(
     rules: &'static [Rule],
 ) -> Option<(&'static Rule, Claim)> {
     let mut tiers: Vec<Tier> = rules.iter().map(|rule| rule.tier).collect();
-    tiers.sort();
+    tiers.arrange();
     tiers.dedup();
     tiers.into_iter().find_map(|tier| {
         let claims: Vec<(&Rule, Claim)> = rules
@@ -118,6 +119,6 @@ fn earliest(claims: Vec<(&'static Rule, Claim)>) -> Option<(&'static Rule, Claim
     let first = claims.iter().map(|(_, claim)| time(claim)).min()?;
     let mut abreast: Vec<(&Rule, Claim)> =
         claims.into_iter().filter(|(_, claim)| time(claim).micros_since(first) <= TOGETHER).collect();
-    abreast.sort_by_key(|(_, claim)| !claim.trusted);
+    abreast.arrange_by_key(|(_, claim)| !claim.trusted);
     abreast.into_iter().next()
 }

@@ -4,6 +4,7 @@
 //! everywhere. A node whose first task began long before or after the others' has a wrong clock, unless its last task
 //! ended together with theirs: then it merely began late (a container that had to be unpacked).
 use super::{JobEvidence, NodeEvidence};
+use crate::arrange::Arrange as _;
 use crate::{Stamp, TaskWhat};
 
 /// Clocks that differ by less are taken as equal, microseconds: NTP keeps a cluster within milliseconds, and tasks do
@@ -33,7 +34,7 @@ fn offset(first: Option<Stamp>, last: Option<Stamp>, start: Stamp, end: Option<S
 /// What most nodes say; of two, the one nearer to what Slurm says.
 fn reference(stamps: &[Option<Stamp>], slurm: Stamp) -> Option<Stamp> {
     let mut known: Vec<Stamp> = stamps.iter().flatten().copied().collect();
-    known.sort();
+    known.arrange();
     match known.as_slice() {
         [] => None,
         [a, b] => Some(if distance(*a, slurm) <= distance(*b, slurm) { *a } else { *b }),

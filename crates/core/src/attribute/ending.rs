@@ -1,6 +1,7 @@
 //! How the run ended: by itself, or because somebody ended it, and who of it went first.
 use super::place::Places;
 use super::{JobEvidence, OutputEvent};
+use crate::arrange::Arrange as _;
 use crate::{ExitStatus, Stamp, TaskWhat};
 
 /// A task that ended badly.
@@ -94,7 +95,7 @@ pub(super) fn deaths(evidence: &JobEvidence, offsets: &[i64]) -> Vec<Death> {
             }
         }
     }
-    deaths.sort_by_key(|death| (death.at, death.node, death.task));
+    deaths.arrange_by_key(|death| (death.at, death.node, death.task));
     deaths
 }
 

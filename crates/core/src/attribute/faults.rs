@@ -1,5 +1,6 @@
 //! Faults of nodes that stand on trusted evidence, whatever ended the run: what each part of each node says, with
 //! what does not count taken out and the reason kept.
+use crate::arrange::Arrange as _;
 use std::collections::BTreeMap;
 
 use super::scene::{Scene, TOGETHER, is_gpu};
@@ -60,7 +61,7 @@ pub(super) fn weigh(scene: &Scene<'_>) -> Faults {
     for node in 0..scene.evidence.nodes.len() {
         weigh_node(scene, node, &mut faults);
     }
-    faults.list.sort_by_key(|blamed| (blamed.fault.at, blamed.node));
+    faults.list.arrange_by_key(|blamed| (blamed.fault.at, blamed.node));
     faults.discounted = summed_up(std::mem::take(&mut faults.discounted));
     faults
 }
@@ -266,7 +267,7 @@ fn cited(scene: &Scene<'_>, said: &[&(Stamp, &Event)]) -> Vec<Evidence> {
         }
     }
     let mut cited: Vec<Evidence> = firsts.into_values().collect();
-    cited.sort();
+    cited.arrange();
     cited
 }
 
@@ -292,6 +293,6 @@ fn summed_up(all: Vec<Discounted>) -> Vec<Discounted> {
         }
     }
     let mut sums: Vec<Discounted> = sums.into_values().collect();
-    sums.sort();
+    sums.arrange();
     sums
 }

@@ -33,6 +33,7 @@ pub use evidence::{
 };
 pub use outcome::{Attribution, Discounted, Evidence, Fault};
 
+use crate::arrange::Arrange as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{CauseClass, Code, Confidence, Culprit, NodeName, Resource};
@@ -84,7 +85,7 @@ fn conclude(scene: &Scene<'_>, faults: &Faults, rule: &'static str, claim: Claim
         .collect();
     let story = story::tell(scene, rule, &claim, &culprits);
     let mut evidence = claim.evidence;
-    evidence.sort();
+    evidence.arrange();
     evidence.dedup();
     evidence.truncate(KEPT);
     let mut discounted = claim.discounted;
@@ -138,7 +139,7 @@ fn all_faults(
         }
     }
     spare_epidemics(&mut all);
-    all.sort_by(|a, b| (a.at, &a.node, &a.resource).cmp(&(b.at, &b.node, &b.resource)));
+    all.arrange_by(|a, b| (a.at, &a.node, &a.resource).cmp(&(b.at, &b.node, &b.resource)));
     all
 }
 

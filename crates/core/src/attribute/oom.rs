@@ -3,6 +3,7 @@
 //!
 //! Format: `dump_header`, `dump_tasks` and `__oom_kill_process` in the kernel's `mm/oom_kill.c` (4.19 and later print
 //! the `oom-kill:constraint=` line; older ones only `Killed process`).
+use crate::arrange::Arrange as _;
 use std::collections::BTreeMap;
 
 use super::OomKill;
@@ -58,7 +59,7 @@ impl Reader {
     fn kill(&mut self, at: Stamp, text: &str, pid: u32, name: &str, uid: Option<u32>) {
         let constraint = self.constraint.take().filter(|c| c.pid == pid || c.pid == 0);
         let mut by_owner: Vec<(u32, u64)> = std::mem::take(&mut self.table).into_iter().collect();
-        by_owner.sort_by_key(|(owner, pages)| (std::cmp::Reverse(*pages), *owner));
+        by_owner.arrange_by_key(|(owner, pages)| (std::cmp::Reverse(*pages), *owner));
         if self.kills.len() >= MOST_KILLS {
             return;
         }

@@ -1,4 +1,5 @@
 //! The evidence, put in order: one clock, every line at its node, who ended first.
+use crate::arrange::Arrange as _;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -90,7 +91,7 @@ impl<'a> Scene<'a> {
             .flat_map(|node| self.events(node).map(move |(at, event)| (at, node, event)))
             .filter(|(at, node, event)| self.is_within_run(*at) && self.is_of_this_boot(*node, event))
             .collect();
-        all.sort_by_key(|(at, node, event)| (*at, *node, event.cursor));
+        all.arrange_by_key(|(at, node, event)| (*at, *node, event.cursor));
         all
     }
 
@@ -239,7 +240,7 @@ impl<'a> Scene<'a> {
         let stalls = self.output().filter(|seen| is_timeout(seen.code())).filter_map(|seen| self.began(seen));
         // One rank whose clock or text is off must not move the sign: the earliest quarter of the stalls is skipped.
         let mut stalls: Vec<Stamp> = stalls.collect();
-        stalls.sort();
+        stalls.arrange();
         let stall = stalls.get(stalls.len() / 4).copied();
         let death = self.first_death().map(|death| death.at);
         let sign = [stall, death].into_iter().flatten().min();

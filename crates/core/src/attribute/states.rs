@@ -1,5 +1,6 @@
 //! States that a node is in at the end of the run, as events: what NVML says of its GPUs, and what only a comparison
 //! with the other nodes of the job can tell.
+use crate::arrange::Arrange as _;
 use std::collections::BTreeMap;
 
 use super::scene::Scene;
@@ -92,7 +93,7 @@ fn missing_gpus(
         .filter_map(|gpu| gpu.parse().ok())
         .filter(|pci| !listed(*pci))
         .collect();
-    named.sort();
+    named.arrange();
     named.dedup();
     let missing = |resource: Resource| Event {
         class: CauseClass::Hardware,

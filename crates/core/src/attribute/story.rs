@@ -2,6 +2,7 @@
 use super::claim::Claim;
 use super::scene::{Scene, is_timeout};
 use super::{Evidence, OutputEvent};
+use crate::arrange::Arrange as _;
 use crate::{CauseClass, Culprit, Stamp};
 
 /// Most lines of a story.
@@ -15,7 +16,7 @@ pub(super) fn tell(scene: &Scene<'_>, rule: &str, claim: &Claim, culprits: &[Cul
     let mut story = vec![opening(scene), verdict(rule, claim, culprits)];
     story.extend(claim.why.iter().cloned());
     let mut told: Vec<&Evidence> = claim.evidence.iter().collect();
-    told.sort();
+    told.arrange();
     // What says the same again is no further evidence to a reader who has ten lines.
     let same = |a: &Evidence, b: &Evidence| (&a.node, &a.code, &a.text) == (&b.node, &b.code, &b.text);
     let mut once: Vec<&Evidence> = Vec::new();

@@ -1,4 +1,5 @@
 //! The first line of each meaning and origin; the rest is counted.
+use crate::arrange::Arrange as _;
 use std::collections::HashMap;
 
 use crate::attribute::OutputEvent;
@@ -113,7 +114,7 @@ impl Findings {
 
     /// What was found, in order of file and place.
     pub(super) fn finish(mut self) -> Vec<OutputEvent> {
-        self.list.sort_by_key(|seen| (seen.file, seen.place));
+        self.list.arrange_by_key(|seen| (seen.file, seen.place));
         self.list
     }
 }

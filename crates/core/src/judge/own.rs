@@ -1,4 +1,5 @@
 //! What this node says of itself.
+use crate::arrange::Arrange as _;
 use crate::attribute::NodeEvidence;
 use crate::pipeline::Input;
 use crate::reading::NvmlReading;
@@ -25,7 +26,7 @@ pub(super) fn node(input: &Input<'_>, span: &JobSpan, events: &[Event], cases: &
         .filter_map(|case| stand_in(case, span, &own))
         .collect();
     own.extend(stand_ins);
-    own.sort_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
+    own.arrange_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
     NodeEvidence {
         node: span.node.clone(),
         kernel_read: input.kernel_read && !all().any(is_lost_news),
@@ -121,7 +122,7 @@ fn beside(input: &Input<'_>, span: &JobSpan, events: &[Event]) -> Vec<Resource> 
         let names = gpu.pci.map(Resource::Gpu).into_iter().chain([Resource::GpuIndex(gpu.index)]);
         beside.extend(names.filter(|resource| is_beside(input, span, resource)));
     }
-    beside.sort();
+    beside.arrange();
     beside.dedup();
     beside
 }

@@ -1,4 +1,5 @@
 //! The stages in their order.
+use crate::arrange::Arrange as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, Need, Output, Trigger};
@@ -82,7 +83,7 @@ pub fn weigh(input: &Input<'_>, cases: &[Case], verdict: Option<&Verdict>) -> (V
 fn classify(input: &Input<'_>) -> Vec<Event> {
     let mut events: Vec<Event> = input.observations.iter().flat_map(|o| events_of(input, o)).collect();
     events.retain(|event| event.role != Role::Noise);
-    events.sort_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
+    events.arrange_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
     let mut seen: BTreeSet<EventId> = input.run_events.iter().map(|e| e.id.clone()).collect();
     events.retain(|event| seen.insert(event.id.clone()));
     events

@@ -3,6 +3,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use triage_core::arrange::Arrange as _;
 
 use triage_toml::{key_offset, line_column, nearest};
 
@@ -56,7 +57,7 @@ impl Config {
         let checks = || triage_core::checks::ALL.iter().map(|check| check.name);
         warnings.extend(unknown_checks(&config).map(|name| named("checks", name, &mut checks())));
         warnings.extend(config.rates.unknown().map(|name| named("rates", name, &mut std::iter::empty())));
-        warnings.sort_by_key(|warning| (warning.line, warning.column));
+        warnings.arrange_by_key(|warning| (warning.line, warning.column));
         Ok(Loaded { config, warnings })
     }
 }

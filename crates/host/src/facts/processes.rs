@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use triage_core::arrange::Arrange as _;
 
 use triage_core::facts::Sheet;
 use triage_core::facts::host::{Leftovers, Process, Processes, ShmFile, UserProcess};
@@ -53,7 +54,7 @@ pub(super) fn read(root: &Root) -> Sheet<Processes> {
             _ => {}
         }
     }
-    processes.stuck.sort_by_key(|process| (process.start, process.pid));
+    processes.stuck.arrange_by_key(|process| (process.start, process.pid));
     processes.zombie_parent = parents.into_iter().max_by_key(|(_, count)| *count).and_then(|(pid, _)| {
         let stat = stat(root, pid)?;
         Some(Process { pid, start: stat.start, comm: stat.comm, uid: uid(root, pid), wchan: None })
@@ -105,7 +106,7 @@ fn shared_memory(root: &Root, uids: &BTreeSet<u32>) -> Vec<ShmFile> {
             });
         }
     }
-    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.arrange_by(|a, b| a.name.cmp(&b.name));
     files
 }
 

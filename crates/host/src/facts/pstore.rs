@@ -2,6 +2,7 @@
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use triage_core::arrange::Arrange as _;
 
 use triage_core::facts::Sheet;
 use triage_core::facts::host::Pstore;
@@ -32,7 +33,7 @@ pub(super) fn read(root: &Root) -> Sheet<Pstore> {
     if let Err(error) = list(root, MOVED, since, 2, &mut records) {
         blind.push(format!("{MOVED}: {error}"));
     }
-    records.sort();
+    records.arrange();
     Sheet { said: Some(Pstore { records }), blind, cost_us: 0 }
 }
 

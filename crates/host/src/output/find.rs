@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
+use triage_core::arrange::Arrange as _;
 
 use triage_core::Stamp;
 use triage_core::joblog::MOST_FILES;
@@ -42,7 +43,7 @@ pub(super) fn find(request: &OutputRequest) -> (Vec<Found>, Vec<String>) {
             Err(why) => blind.push(format!("output {}: {why}", path.display())),
         }
     }
-    found.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
+    found.arrange_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     make_unique(&mut found);
     (found, blind)
 }
@@ -90,7 +91,7 @@ fn search(pattern: &Pattern, text: &str, blind: &mut Vec<String>) -> Vec<PathBuf
     if paths.is_empty() {
         blind.push(format!("output {text}: there is no such file"));
     }
-    paths.sort();
+    paths.arrange();
     if paths.len() > MOST_FILES {
         blind.push(format!("output {text}: {MOST_FILES} of its {} files were read", paths.len()));
         paths.truncate(MOST_FILES);

@@ -9,6 +9,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use triage_core::arrange::Arrange as _;
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 
@@ -100,7 +101,7 @@ pub(super) fn list(folder: &Path, first: Option<u32>, now_s: i64) -> io::Result<
         .filter(|name| name.ends_with(".jsonl") || name.ends_with(".done"))
         .map(|name| (first.is_none() || job_of(&name) != first, name))
         .collect();
-    names.sort();
+    names.arrange();
     let file = |(_, name): (bool, String)| SpoolFile::of(folder.join(&name), name, now_s);
     Ok(names.into_iter().filter_map(file).take(MAX_FILES).collect())
 }

@@ -1,4 +1,5 @@
 //! Network links that went down, by the word of the kernel and of the ports themselves.
+use crate::arrange::Arrange as _;
 use std::collections::BTreeMap;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
@@ -210,7 +211,7 @@ fn harmful(scene: &Scene<'_>) -> Vec<Outage> {
         outage.at = outage.hit(symptom, latest);
         outage.at.is_some() || (outage.downs.is_empty() && outage.still_down)
     });
-    all.sort_by_key(|outage| (outage.at.unwrap_or(Stamp::from_micros(i64::MAX)), outage.node));
+    all.arrange_by_key(|outage| (outage.at.unwrap_or(Stamp::from_micros(i64::MAX)), outage.node));
     all
 }
 
@@ -359,7 +360,7 @@ pub(in crate::attribute) fn lasting(scene: &Scene<'_>) -> Vec<Fault> {
     let all = outages(scene);
     let mut dated: Vec<Outage> = all.into_iter().filter(|outage| !outage.downs.is_empty()).collect();
     dated.iter_mut().for_each(|outage| outage.at = outage.downs.last().copied());
-    dated.sort_by_key(|outage| (outage.at, outage.node));
+    dated.arrange_by_key(|outage| (outage.at, outage.node));
     let undated: Vec<Outage> = outages(scene).into_iter().filter(|outage| outage.downs.is_empty()).collect();
     let shared = |first: &Outage| undated.iter().any(|other| may_be_together(scene, first, other));
     if at_once(&dated).len() > 1 || dated.iter().any(shared) {
@@ -404,7 +405,7 @@ fn bad_cable(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         .enumerate()
         .flat_map(|(node, what)| what.nics.iter().map(move |nic| (weight(nic), node, nic)))
         .collect();
-    ports.sort_by_key(|(errors, node, _)| (std::cmp::Reverse(*errors), *node));
+    ports.arrange_by_key(|(errors, node, _)| (std::cmp::Reverse(*errors), *node));
     let (most, node, nic) = *ports.first()?;
     let next = ports.iter().find(|(_, other, _)| *other != node).map_or(0, |(errors, _, _)| *errors);
     let stands_out = most >= MANY_SYMBOL_ERRORS && most / 10 >= next;

@@ -1,4 +1,5 @@
 //! The kernel killed a process for want of memory.
+use crate::arrange::Arrange as _;
 use crate::attribute::claim::{Claim, Rule, Tier};
 use crate::attribute::ending::Ending;
 use crate::attribute::faults::Faults;
@@ -17,7 +18,7 @@ fn judge(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         .map(|(node, kill)| (scene.moment(node, kill.at), node, kill))
         .filter(|(at, node, kill)| scene.is_within_run(*at) && concerns(scene, *node, *at, kill))
         .collect();
-    kills.sort_by_key(|(at, node, _)| (*at, *node));
+    kills.arrange_by_key(|(at, node, _)| (*at, *node));
     let before_end = |(at, _, _): &&(Stamp, usize, OomKill)| {
         scene.first_sign().is_none_or(|sign| *at <= sign.max(first_death_or_end(scene)).plus_micros(TOGETHER))
     };

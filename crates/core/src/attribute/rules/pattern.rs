@@ -1,4 +1,5 @@
 //! Only symptoms: what their pattern over ranks and nodes tells.
+use crate::arrange::Arrange as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attribute::claim::{Claim, Rule, Tier};
@@ -50,7 +51,7 @@ fn straggler(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         })
         .filter(|(_, gpu)| is_held_back(gpu))
         .collect();
-    hot.sort_by_key(|(node, gpu)| (*node, gpu.index));
+    hot.arrange_by_key(|(node, gpu)| (*node, gpu.index));
     let (node, gpu) = *hot.first()?;
     if hot.iter().any(|(other, _)| *other != node) {
         return None;

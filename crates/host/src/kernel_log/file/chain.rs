@@ -1,5 +1,6 @@
 //! Which files hold what is new: the one under the log's name and, after a rotation, those it was before.
 use std::path::Path;
+use triage_core::arrange::Arrange as _;
 
 use super::super::{FileCursor, KernelLogError, Lost};
 use super::place::Opened;
@@ -48,7 +49,7 @@ pub(super) fn links(
 fn before(path: &Path, cursor: &FileCursor, current: &Opened) -> Vec<Link> {
     let mut others = neighbours(path);
     others.retain(|other| (other.device, other.inode) != (current.device, current.inode));
-    others.sort_by_key(|other| other.modified);
+    others.arrange_by_key(|other| other.modified);
     let found = others
         .iter()
         .position(|other| other.continues(cursor))

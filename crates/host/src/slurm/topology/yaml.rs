@@ -5,6 +5,7 @@
 //! that the manual does not have are not understood, and then nothing of the file is believed: half a topology would put
 //! nodes of one rack into two.
 use std::collections::BTreeSet;
+use triage_core::arrange::Arrange as _;
 
 use triage_core::NodeName;
 use triage_core::fleet::Switch;
@@ -29,7 +30,7 @@ pub(super) fn find(text: &str, node: &NodeName) -> Read<Place> {
     let lines = lines(text)?;
     let root = Parser { lines: &lines, at: 0 }.document()?;
     let mut topologies = root.list()?.iter().map(topology).collect::<Read<Vec<_>>>()?;
-    topologies.sort_by_key(|topology| !topology.is_default);
+    topologies.arrange_by_key(|topology| !topology.is_default);
     let switch = topologies.into_iter().flat_map(|topology| topology.groups).find(|s| s.nodes.contains(node));
     Ok(switch.map_or(Place::Nowhere, Place::Below))
 }
