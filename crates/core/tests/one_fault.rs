@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use support::looked::Node;
 use support::*;
 use triage_core::checks::*;
-use triage_core::facts::host::{Array, Edac, Errors, Mount, Mounts, Raid};
+use triage_core::facts::host::{Array, Disk, Disks, Edac, Errors, Mount, Mounts, Raid};
 use triage_core::facts::nic::{NetInterface, NicFacts, RdmaPort};
 use triage_core::facts::{NodeFacts, Sheet};
 use triage_core::*;
@@ -71,6 +71,23 @@ fn an_array_that_lost_a_member_is_one_case_and_whole_again_it_is_none() {
         let output = node.pass(now + 361, &raid(2), &[]);
         assert_eq!(node.cases, [], "rebuilt where nobody read the log: the array itself is the proof");
         assert_eq!(output.cases[0].why, "the state check finds disk:md0 good again");
+    });
+}
+
+fn nvme(state: &str) -> NodeFacts {
+    let disk = Disk { name: "nvme3".to_owned(), state: state.to_owned(), ..Disk::default() };
+    NodeFacts { disks: Some(Sheet::read(Disks { disks: vec![disk] })), ..NodeFacts::default() }
+}
+
+#[test]
+fn a_controller_that_the_kernel_gave_up_is_one_case_and_its_coming_back_alone_proves_nothing() {
+    let line = "nvme nvme3: Disabling device after reset failure: -19";
+    let told = Told { well: nvme("live"), bad: nvme("dead"), lines: &[line], fault: "disk.failed" };
+    in_every_order(&told, |node, now| {
+        for secs in [60, 400] {
+            node.pass(now + secs, &nvme("live"), &[]);
+        }
+        assert!(node.only().is_open(), "a disk that failed once is not well because it answers again");
     });
 }
 

@@ -13,6 +13,7 @@ pub(in crate::checks) const CHECK: Check = Check {
     finds: "an NVMe controller or a disk that the kernel has given up, or one of the baseline's that is gone",
     reads: &[Area::Disks],
     class: CauseClass::Hardware,
+    fault: "disk.failed",
     bad_for_s: 60,
     evaluate,
     ..Check::HOST
