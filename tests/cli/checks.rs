@@ -129,7 +129,7 @@ fn a_case_whose_check_was_deleted_is_shown_with_what_to_do_wherever_a_person_loo
         claimed_by_a_check(ledger);
         record(ledger, &[state("site.nhc", CheckWord::Disabled, "its file is not in checks.d any more")]);
     });
-    let why = "its check site.nhc looks no more since 2027-";
+    let why = "its check site.nhc looks no more since 2026-";
     let id = node.run(&["cases", "--json"]).expect(0).json()["gone_checks"][0].clone();
     assert_eq!(id["check"], "site.nhc");
     let remedy = format!("slurm-triage ack {} --reason", id["case"].as_str().unwrap());
