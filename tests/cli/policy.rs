@@ -28,7 +28,7 @@ fn a_slip_is_told_with_its_place_and_the_word_that_was_meant() {
     let path = write(&node, "new.toml", "version = 1\n\n[brake]\nmax_node = 3\n");
     node.run(&["policy", "check", &path]).expect(1).says(":4:1: ").says("did you mean \"max_nodes\"?");
     let path = write(&node, "new.toml", "version = 1\n[[rule]]\nname = \"r\"\nnode = \"reboot\"\n");
-    node.run(&["policy", "check", &path]).expect(1).says(":4:").says("reboot_when_idle");
+    node.run(&["policy", "check", &path]).expect(1).says(":2:").says("reboot_when_idle");
     node.run(&["policy", "check", "/nonexistent.toml"]).expect(1).says("/nonexistent.toml");
 }
 
@@ -52,9 +52,30 @@ fn a_rule_that_says_down_is_told_as_a_drain_and_a_down() {
         .expect(0)
         .says("node n1: drain by rule r, every gate lets it through")
         .says("node n1: down by rule r, every gate lets it through");
-    node.run(&["policy", "check", &path]).expect(0);
+    node.run(&["policy", "check", &path]).does_not_say("goes by way of a drain");
     let path = write(&node, "new.toml", &text("down = \"act\""));
     node.run(&["policy", "check", &path]).expect(1).says("goes by way of a drain");
+}
+
+#[test]
+fn every_test_that_the_document_names_for_an_incident_is_there() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("docs/policy.md")).unwrap();
+    let table = text.split_once("## What went wrong elsewhere").unwrap().1;
+    let rows: Vec<&str> =
+        table.lines().filter(|line| line.starts_with("| ") && line.contains(".rs`: ")).collect();
+    assert!(rows.len() > 25, "{}", rows.len());
+    for row in rows {
+        let words: Vec<&str> = row.rsplit_once("| `").unwrap().1.split('`').step_by(2).collect();
+        let mut source = String::new();
+        for word in words.into_iter().filter(|word| !word.trim_matches([' ', '|']).is_empty()) {
+            if word.ends_with(".rs") {
+                source = std::fs::read_to_string(root.join(word)).unwrap();
+            } else {
+                assert!(source.contains(&format!("fn {word}(")), "{word} of\n{row}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub struct Brakes {
     pub max_share: f64,
     /// ... but so many are always allowed, else a small partition could lose none.
     pub min_nodes: u32,
-    /// Nodes below one leaf switch of topology.conf out by us at one time.
+    /// Nodes below one leaf switch of topology.yaml or topology.conf out by us at one time.
     pub max_per_switch: u32,
     /// Nodes of one run taken out since it began.
     pub max_per_job: u32,

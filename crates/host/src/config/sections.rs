@@ -85,7 +85,7 @@ pub struct Slurm {
     /// `SLURM_CONF` for scontrol. Without it the hook's own `SLURM_CONF` is passed on, or scontrol's default holds.
     #[serde(deserialize_with = "values::optional_path")]
     pub conf: Option<PathBuf>,
-    /// `topology.conf`, for the brake on drains below one switch. Without it the one beside slurm.conf is read.
+    /// `topology.yaml` or `topology.conf`, for the brake on drains below one switch. Without it the one beside slurm.conf is read.
     #[serde(deserialize_with = "values::optional_path")]
     pub topology: Option<PathBuf>,
     /// `command_deadline_ms`: longest one scontrol may take. scontrol itself retries a controller that is away
