@@ -171,3 +171,23 @@ fn nothing_is_learned_from_a_faulty_node_and_a_healthy_one_is_learned_once() {
     let later = node.check().baseline().unwrap().unwrap();
     assert_eq!(later, learned, "a baseline is never learned over");
 }
+
+/// Seven small devices instead of one large and two middle ones: as many GPUs are there, and jobs that ask for a profile wait.
+#[test]
+fn a_mig_layout_other_than_slurms_is_one_case_with_both_layouts() {
+    let node = Node::new(&format!("{NO_LEARNING}[checks.gpu_mig]\nbad_for_s = 0\n"));
+    node.file("slurm.conf", "NodeName=n1 Gres=gpu:h100_1g.10gb:2,gpu:h100_3g.40gb:1\n");
+    node.file("gres.conf", "AutoDetect=nvml\n");
+    let layout = |devices: &str| {
+        let gpu = format!("[[gpu]]\nindex = 0\nmig = \"enabled\"\nmig_devices = {devices}\n");
+        node.file("sim.toml", &format!("format = 1\nnode = \"n1\"\ngpus = 1\n{gpu}"));
+    };
+    layout("[\"3g.40gb\", \"1g.10gb\", \"1g.10gb\"]");
+    assert_eq!(cases(&node.check()), []);
+    layout("[\"1g.10gb\", \"1g.10gb\", \"1g.10gb\"]");
+    let found = cases(&node.check());
+    let [case] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(case.why, "MIG devices 3x 1g.10gb, 2x 1g.10gb, 1x 3g.40gb in slurm.conf");
+    layout("[\"3g.40gb\", \"1g.10gb\", \"1g.10gb\"]");
+    assert_eq!(cases(&node.check())[0].state, CaseState::Resolved);
+}
