@@ -62,9 +62,19 @@ fn epilog(folder: &Path, sim: &Rc<RefCell<Sim>>, (number, nodes): (usize, usize)
         look
     };
     let task = Task { trigger: Trigger::Epilog, span: Some(span(&node, nodes)), look: &mut look };
+    let begun = cpu_us();
     let output = pass::run(&mut ctx, &mut ledger, task).unwrap();
+    if number == 1 {
+        println!("the batch host of {nodes} nodes decides in {} us of CPU", cpu_us() - begun);
+    }
     carry::out(&ctx, &mut ledger, &output, Take::All);
     fs::remove_dir_all(state).unwrap();
+}
+
+/// What this thread has had of a CPU so far, microseconds; 0 where the kernel does not tell.
+fn cpu_us() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|nanos| nanos.parse::<u64>().ok()).unwrap_or_default() / 1_000
 }
 
 fn config(folder: &Path) -> String {
