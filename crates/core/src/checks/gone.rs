@@ -1,8 +1,13 @@
 //! Checks that look no more. A case that only such a check has told of can be neither borne out nor taken back by it: it
 //! stays open and is shown with what to do, since nothing clears by silence; but it asks for nothing, since nothing can prove
 //! it.
-use super::{CheckSettings, CheckState, CheckWord, SITE_CODE};
+use std::collections::BTreeMap;
+
+use super::{CheckSettings, CheckState, CheckWord, Checking, SITE_CODE};
 use crate::{Case, ClearedBy, Stamp};
+
+/// Why a check that `triage.toml` switches off does not look.
+pub(super) const SWITCHED_OFF: &str = "switched off in triage.toml";
 
 /// A check that looks no more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +41,7 @@ pub fn behind(case: &Case, settings: &CheckSettings, last: &[CheckState]) -> Opt
     let why = if check.is_none() && !name.starts_with(SITE_CODE) {
         "this version has no such check"
     } else if !setting.enabled {
-        "switched off in triage.toml"
+        SWITCHED_OFF
     } else if setting.at.is_empty() {
         "triage.toml lets it run nowhere"
     } else {
@@ -52,4 +57,19 @@ pub fn remedy(case: &Case) -> String {
         "if it is mended or of no interest, close it: slurm-triage ack {} --reason 'what was done'; else bring the check back",
         case.id
     )
+}
+
+/// The state of a check that looks no more. What it had found is for a person to judge.
+pub(super) fn out_of_use(checking: &Checking<'_>, name: &str, why: &str) -> CheckState {
+    CheckState {
+        name: name.to_owned(),
+        state: CheckWord::Disabled,
+        since: checking.facts.at,
+        at: checking.facts.at,
+        boot: checking.facts.boot.clone(),
+        text: why.to_owned(),
+        value: None,
+        cost_us: 0,
+        items: BTreeMap::new(),
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     ALL, Check, CheckAction, CheckInput, CheckState, CheckWord, Checking, Finding, Findings, Item, ItemState,
-    Setting, Where,
+    Setting, Where, gone,
 };
 use crate::facts::Area;
 use crate::pipeline::{Input, Trigger};
@@ -132,25 +132,7 @@ pub(super) struct Judged<'a> {
 
 fn disabled(checking: &Checking<'_>, check: &Check, last: Option<&CheckState>) -> Option<CheckState> {
     let known = last.is_some_and(|last| last.state == CheckWord::Disabled);
-    (!known).then(|| out_of_use(checking, check.name, SWITCHED_OFF))
-}
-
-/// Why a check that `triage.toml` switches off does not look.
-pub(super) const SWITCHED_OFF: &str = "switched off in triage.toml";
-
-/// The state of a check that looks no more. What it had found is for a person to judge.
-pub(super) fn out_of_use(checking: &Checking<'_>, name: &str, why: &str) -> CheckState {
-    CheckState {
-        name: name.to_owned(),
-        state: CheckWord::Disabled,
-        since: checking.facts.at,
-        at: checking.facts.at,
-        boot: checking.facts.boot.clone(),
-        text: why.to_owned(),
-        value: None,
-        cost_us: 0,
-        items: BTreeMap::new(),
-    }
+    (!known).then(|| gone::out_of_use(checking, check.name, gone::SWITCHED_OFF))
 }
 
 impl Checked {

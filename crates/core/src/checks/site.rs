@@ -1,5 +1,6 @@
 //! The site's own checks: what they answered, judged as our own findings are.
-use super::run::{Judged, SWITCHED_OFF, out_of_use};
+use super::gone::{SWITCHED_OFF, out_of_use};
+use super::run::Judged;
 use super::{Check, CheckState, CheckWord, Checked, Checking, Findings, Where};
 use crate::Resource;
 use crate::facts::Area;

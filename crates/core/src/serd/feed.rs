@@ -1,7 +1,7 @@
 //! From the events and sweeps of a pass to the counts, and from counts that are reached to events.
 use std::collections::BTreeMap;
 
-use super::links::{self, Rise};
+use super::links;
 use super::{Engine, Occurrence, RULES, Rule, Threshold};
 use crate::detectors::Names;
 use crate::pipeline::{Input, Past};
@@ -24,7 +24,7 @@ pub(crate) struct Fed {
 pub(crate) const BOOT_GRACE_S: i64 = 600;
 
 /// What the identity of a drill's count begins with.
-const DRILL: &str = "drill:";
+pub(super) const DRILL: &str = "drill:";
 
 /// Counts what this pass brought.
 pub(crate) fn feed(input: &Input<'_>, events: &[Event]) -> Fed {
@@ -84,9 +84,9 @@ fn same_part<'a>(last: &'a NvmlReading, gpu: &GpuReading) -> Option<&'a GpuReadi
 }
 
 /// The engines of one pass.
-struct Bench<'a, 'i> {
-    input: &'a Input<'i>,
-    engines: BTreeMap<(String, String), Engine>,
+pub(super) struct Bench<'a, 'i> {
+    pub(super) input: &'a Input<'i>,
+    pub(super) engines: BTreeMap<(String, String), Engine>,
     changed: BTreeMap<(String, String), ()>,
     fired: Vec<Event>,
 }
@@ -169,29 +169,8 @@ impl<'a, 'i> Bench<'a, 'i> {
         self.count(rule, threshold, place, occurrence, observation.synthetic.then_some(leave));
     }
 
-    /// What the counters of a link tell beyond what the log told of the time between the two looks.
-    fn count_link(&mut self, rule: &Rule, threshold: &Threshold, rise: &Rise) {
-        let names = Names::new(self.input);
-        let its = |engine: &&Engine| {
-            engine.rule == rule.name
-                && !engine.identity.starts_with(DRILL)
-                && names.are_one(&engine.resource, &rise.place)
-        };
-        let of_link: Vec<&Engine> = self.engines.values().filter(its).collect();
-        let place = of_link.first().map_or_else(|| rise.place.clone(), |engine| engine.resource.clone());
-        let told =
-            of_link.iter().flat_map(|engine| &engine.occurrences).filter(|known| known.at > rise.since);
-        let told = told.fold(0_u64, |sum, known| sum.saturating_add(known.times));
-        let untold = rise.times.saturating_sub(told);
-        // What was lost before a repair, or after it, in one look nobody can tell: the repair has the benefit of the doubt.
-        let begun = Occurrence::at(rise.since);
-        if untold > 0 && !self.was_before_a_repair(rule, &place, &begun) {
-            self.count(rule, threshold, place, Occurrence { times: untold, ..Occurrence::at(rise.at) }, None);
-        }
-    }
-
     /// `drill`: the occurrence is none, with the leave the drill has.
-    fn count(
+    pub(super) fn count(
         &mut self,
         rule: &Rule,
         threshold: &Threshold,
@@ -219,7 +198,7 @@ impl<'a, 'i> Bench<'a, 'i> {
         }
     }
 
-    fn was_before_a_repair(&self, rule: &Rule, place: &Resource, occurrence: &Occurrence) -> bool {
+    pub(super) fn was_before_a_repair(&self, rule: &Rule, place: &Resource, occurrence: &Occurrence) -> bool {
         let fault = self.input.catalog.fault_of(&rule.code());
         let names = Names::new(self.input);
         let same = |c: &&crate::pipeline::Closed| c.fault == fault && names.are_one(&c.resource, place);

@@ -1,6 +1,7 @@
 //! Links that were lost: the kernel's log tells of most losses, the counters of port and interface of all of them. What the
 //! counters tell beyond the log is counted as well; what both tell is counted once.
-use super::feed::BOOT_GRACE_S;
+use super::feed::{BOOT_GRACE_S, Bench, DRILL};
+use super::{Engine, Occurrence, Rule, Threshold};
 use crate::checks::{CheckWord, Checking};
 use crate::detectors::Names;
 use crate::facts::NodeFacts;
@@ -83,4 +84,27 @@ pub(super) fn has_told(input: &Input<'_>, line: &Event) -> bool {
             && line.boot == input.boot
             && line.at <= last.at
     })
+}
+
+impl Bench<'_, '_> {
+    /// What the counters of a link tell beyond what the log told of the time between the two looks.
+    pub(super) fn count_link(&mut self, rule: &Rule, threshold: &Threshold, rise: &Rise) {
+        let names = Names::new(self.input);
+        let its = |engine: &&Engine| {
+            engine.rule == rule.name
+                && !engine.identity.starts_with(DRILL)
+                && names.are_one(&engine.resource, &rise.place)
+        };
+        let of_link: Vec<&Engine> = self.engines.values().filter(its).collect();
+        let place = of_link.first().map_or_else(|| rise.place.clone(), |engine| engine.resource.clone());
+        let told =
+            of_link.iter().flat_map(|engine| &engine.occurrences).filter(|known| known.at > rise.since);
+        let told = told.fold(0_u64, |sum, known| sum.saturating_add(known.times));
+        let untold = rise.times.saturating_sub(told);
+        // What was lost before a repair, or after it, in one look nobody can tell: the repair has the benefit of the doubt.
+        let begun = Occurrence::at(rise.since);
+        if untold > 0 && !self.was_before_a_repair(rule, &place, &begun) {
+            self.count(rule, threshold, place, Occurrence { times: untold, ..Occurrence::at(rise.at) }, None);
+        }
+    }
 }
