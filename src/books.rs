@@ -1,4 +1,6 @@
 //! Many ledgers at once: those of a cluster's nodes, collected in one place, or this node's own.
+mod index;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use triage_core::arrange::Arrange as _;
@@ -29,6 +31,7 @@ pub(crate) struct Book {
     pub(crate) readings: Vec<Reading>,
     /// Fields of the cases' evidence that name the part: serial and UUID.
     pub(crate) parts: BTreeMap<EventId, PartName>,
+    index: index::Index,
 }
 
 /// What an event says of the part it is about.
@@ -110,7 +113,7 @@ impl Book {
             uuid: fields.get("uuid").cloned(),
         };
         let parts = ledger.events_by_id(&ids)?.into_iter().map(|event| (event.id, named(&event.fields)));
-        Ok(Self {
+        let mut book = Self {
             node,
             events: ledger.event_counts(since)?,
             decisions: ledger.decisions(&lately)?,
@@ -121,12 +124,10 @@ impl Book {
             readings: ledger.readings(64)?,
             parts: parts.filter(|(_, name)| *name != PartName::default()).collect(),
             cases,
-        })
-    }
-
-    /// The case with this id.
-    pub(crate) fn case(&self, id: &triage_core::CaseId) -> Option<&Case> {
-        self.cases.iter().find(|case| case.id == *id)
+            index: index::Index::default(),
+        };
+        book.index = index::Index::of(&book);
+        Ok(book)
     }
 
     /// The index under which Slurm and NVML know the GPU of this address, as the last sweep that saw it said.

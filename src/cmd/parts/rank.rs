@@ -4,7 +4,7 @@ use triage_core::arrange::Arrange as _;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use triage_core::{Case, CaseState, CauseClass, Intent, Resource, RunId, Stamp};
+use triage_core::{Case, CaseState, CauseClass, Resource, RunId, Stamp};
 use triage_ledger::IntentState;
 
 use super::who::{Names, place};
@@ -129,15 +129,9 @@ impl Tally {
         self.places.insert(place(book, case));
         self.codes.insert(case.code.to_string());
         self.runs.extend(lost(book, case));
-        let drains = |row: &&triage_ledger::IntentRow| matches!(&row.action, triage_core::Action::Drain { case: of, .. } if *of == case.id);
-        let done = book.actions.iter().filter(drains).any(|row| row.state == IntentState::Done);
-        if done {
+        if book.drained_for(&case.id) {
             self.drains.insert(case.id.to_string());
-        } else if book
-            .decisions
-            .iter()
-            .any(|decision| decision.intent == Intent::Drain && decision.case.as_ref() == Some(&case.id))
-        {
+        } else if book.drain_wanted_for(&case.id) {
             self.wanted.insert(case.id.to_string());
         }
     }
@@ -164,11 +158,11 @@ impl Tally {
 
 /// Runs that failed and that the case met, or that a verdict lays at its door. A job that ran on several nodes is one.
 fn lost(book: &Book, case: &Case) -> Vec<RunId> {
-    let named = book.verdicts.iter().filter(|verdict| verdict.cases.contains(&case.id));
+    let named = book.verdicts_naming(&case.id);
     let met = case.run.iter().chain(named.map(|verdict| &verdict.run));
     let failed = |run: &&RunId| {
-        let span = book.spans.iter().find(|span| span.run == **run);
-        span.is_none_or(|span| span.end.is_some() && span.exit.is_none_or(|exit| !exit.is_success()))
+        book.span(run)
+            .is_none_or(|span| span.end.is_some() && span.exit.is_none_or(|exit| !exit.is_success()))
     };
     met.filter(failed).map(|run| RunId { start: Stamp::from_micros(0), ..run.clone() }).collect()
 }

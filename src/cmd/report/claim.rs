@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use triage_core::arrange::Arrange as _;
 
 use triage_core::{Case, Decision, Intent, JobSpan, Resource, Stamp, Subject, Verdict};
-use triage_ledger::IntentState;
 
 use crate::books::Book;
 
@@ -49,13 +48,10 @@ impl<'a> Claim<'a> {
     fn new(book: &'a Book, decisions: &[&'a Decision]) -> Option<Self> {
         let free = |decision: &&&Decision| gate_but_mode(decision).is_none();
         let first = decisions.iter().find(free).or_else(|| decisions.first()).copied()?;
-        let verdict = first.verdict.as_ref().and_then(|id| book.verdicts.iter().find(|v| v.id == *id));
+        let verdict = first.verdict.as_ref().and_then(|id| book.verdict(id));
         let named = verdict.iter().flat_map(|verdict| &verdict.cases);
         let cases = first.case.iter().chain(named).filter_map(|id| book.case(id)).collect();
-        let done = book.actions.iter().find(|row| {
-            row.state == IntentState::Done
-                && decisions.iter().any(|decision| decision.id == *row.action.decision())
-        });
+        let done = book.done_for(decisions.iter().map(|decision| &decision.id));
         Some(Self {
             book,
             decision: first,
@@ -84,19 +80,14 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// Whether the run had to do with what is claimed to be bad. A run whose GPUs nobody knows had the whole node.
-    pub(super) fn concerns(&self, span: &JobSpan) -> bool {
+    /// Runs on the node that began after it was wanted, until then, and had to do with what is claimed to be bad, in the
+    /// order of their beginning. A run whose GPUs nobody knows had the whole node.
+    pub(super) fn later_runs(&self, until: Stamp) -> impl Iterator<Item = &'a JobSpan> {
         let index = self.resource().and_then(|resource| self.book.gpu_index(resource));
-        index.is_none_or(|index| span.gpus.is_empty() || span.gpus.contains(&index))
-    }
-
-    /// Runs on the node that began after it was wanted and have to do with it, in the order of their beginning.
-    pub(super) fn later_runs(&self) -> impl Iterator<Item = &'a JobSpan> {
-        let after = self.at();
-        let mut runs: Vec<&JobSpan> =
-            self.book.spans.iter().filter(|span| span.run.start > after && self.concerns(span)).collect();
-        runs.arrange_by_key(|span| span.run.start);
-        runs.into_iter()
+        let concerns = move |span: &&JobSpan| {
+            index.is_none_or(|index| span.gpus.is_empty() || span.gpus.contains(&index))
+        };
+        self.book.begun_within(self.at(), until).filter(concerns)
     }
 }
 

@@ -63,14 +63,13 @@ pub(super) fn cost(claim: &Claim<'_>, grade: Grade, now: Stamp) -> (Hours, Hours
     match (grade, claim.done) {
         // Runs that were given the bad part within a day of our word, and were lost.
         (Grade::Right, None) if takes_node => {
-            for span in claim.later_runs().filter(|span| span.run.start <= until && is_failed(span)) {
+            for span in claim.later_runs(until).filter(|span| is_failed(span)) {
                 saved.add(overlap(span, claim.at(), Stamp::from_micros(i64::MAX)), span.gpus.len());
             }
         }
         // Work that the node did within a day of our word, and would not have done.
         (Grade::Wrong, None) if takes_node => {
-            for span in claim.book.spans.iter().filter(|span| is_success(span) && span.run.start > claim.at())
-            {
+            for span in claim.book.begun_within(claim.at(), until).filter(|span| is_success(span)) {
                 wasted.add(overlap(span, claim.at(), until), span.gpus.len());
             }
         }

@@ -126,9 +126,8 @@ fn came_again(claim: &Claim<'_>, settings: Settings) -> Option<String> {
         return Some(format!("the same fault was seen again {}", render::seconds(case.last_seen)));
     }
     let resource = claim.resource()?;
-    let again = claim.book.cases.iter().find(|case| {
+    let again = claim.book.opened_within(from, to).find(|case| {
         case.resource == *resource
-            && within(case.opened_at)
             && case.state != CaseState::Acquitted
             && claim.cases.iter().all(|known| known.id != case.id)
     })?;
@@ -139,14 +138,12 @@ fn came_again(claim: &Claim<'_>, settings: Settings) -> Option<String> {
 fn failed_on_it(claim: &Claim<'_>, settings: Settings) -> Option<String> {
     let to = claim.at().plus_micros(settings.clean_us());
     let blames = |run: &RunId| {
-        claim.book.verdicts.iter().any(|verdict| {
-            verdict.run == *run
-                && matches!(verdict.class, CauseClass::Hardware | CauseClass::System)
+        claim.book.verdicts_over(run).any(|verdict| {
+            matches!(verdict.class, CauseClass::Hardware | CauseClass::System)
                 && verdict.culprits.iter().any(|culprit| culprit.node == claim.book.node)
         })
     };
-    let died =
-        claim.later_runs().find(|span| span.run.start <= to && is_failed(span) && blames(&span.run))?;
+    let died = claim.later_runs(to).find(|span| is_failed(span) && blames(&span.run))?;
     Some(format!("job {} was given the node and failed on it", died.run))
 }
 
@@ -161,8 +158,10 @@ fn worked_on(claim: &Claim<'_>, settings: Settings) -> Option<String> {
     if settings.now < to {
         return None;
     }
-    let good: Vec<&JobSpan> =
-        claim.later_runs().filter(|span| is_success(span) && span.end.is_some_and(|end| end <= to)).collect();
+    let good: Vec<&JobSpan> = claim
+        .later_runs(to)
+        .filter(|span| is_success(span) && span.end.is_some_and(|end| end <= to))
+        .collect();
     let worked: f64 = good.iter().map(|span| hours(length(span))).sum();
     (good.len() >= SOUND_RUNS || worked >= SOUND_HOURS).then(|| {
         format!(
@@ -176,7 +175,7 @@ fn worked_on(claim: &Claim<'_>, settings: Settings) -> Option<String> {
 /// A refusal that was not carried out: how did the job fare?
 fn of_refusal(claim: &Claim<'_>, settings: Settings) -> (Grade, String) {
     let run = claim.run();
-    let span = claim.book.spans.iter().find(|span| Some(&span.run) == run);
+    let span = run.and_then(|run| claim.book.span(run));
     match span {
         Some(span) if is_success(span) => {
             (Grade::Wrong, format!("job {} ran here all the same and went well", span.run))
@@ -191,9 +190,8 @@ fn of_refusal(claim: &Claim<'_>, settings: Settings) -> (Grade, String) {
 fn is_blamed(claim: &Claim<'_>, run: &RunId) -> bool {
     claim
         .book
-        .verdicts
-        .iter()
-        .any(|verdict| verdict.run == *run && claim.cases.iter().any(|case| verdict.cases.contains(&case.id)))
+        .verdicts_over(run)
+        .any(|verdict| claim.cases.iter().any(|case| verdict.cases.contains(&case.id)))
 }
 
 /// A requeue: how did the next run fare, and where? Without one: was its node to blame?
@@ -214,15 +212,12 @@ fn of_job(claim: &Claim<'_>, books: &[Book], settings: Settings) -> (Grade, Stri
 fn next_run(claim: &Claim<'_>, books: &[Book]) -> Option<(Grade, String)> {
     let run = claim.run()?;
     let same_job = |span: &&JobSpan| {
-        span.run.cluster == run.cluster
-            && span.run.job == run.job
-            && span.run.restart > run.restart
-            && span.run.start >= claim.at()
-            && span.end.is_some()
+        span.run.restart > run.restart && span.run.start >= claim.at() && span.end.is_some()
     };
-    let all = books.iter().flat_map(|book| &book.spans).filter(same_job);
-    let next = all.clone().map(|span| span.run.restart).min()?;
-    let mut parts: Vec<&JobSpan> = all.filter(|span| span.run.restart == next).collect();
+    let all = books.iter().flat_map(|book| book.runs_of(&run.cluster, run.job)).filter(same_job);
+    let all: Vec<&JobSpan> = all.collect();
+    let next = all.iter().map(|span| span.run.restart).min()?;
+    let mut parts: Vec<&JobSpan> = all.into_iter().filter(|span| span.run.restart == next).collect();
     parts.arrange_by(|a, b| a.node.cmp(&b.node));
     let first = parts.first()?;
     let culprits: Vec<_> = claim.verdict.iter().flat_map(|verdict| &verdict.culprits).collect();
