@@ -4,6 +4,7 @@ mod index;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use triage_core::arrange::Arrange as _;
+use triage_core::arrange::Gather as _;
 
 use serde::Serialize;
 use triage_core::{Case, Decision, EventId, JobSpan, NodeName, Stamp, Verdict};
@@ -106,7 +107,7 @@ impl Book {
             Some(node) => node.clone(),
             None => ledger.node()?.unwrap_or_default(),
         };
-        let ids: BTreeSet<EventId> = cases.iter().flat_map(|case| case.events.iter().cloned()).collect();
+        let ids: BTreeSet<EventId> = cases.iter().flat_map(|case| case.events.iter().cloned()).into_set();
         let ids: Vec<EventId> = ids.into_iter().collect();
         let named = |fields: &BTreeMap<String, String>| PartName {
             serial: fields.get("serial").cloned(),

@@ -1,5 +1,6 @@
 //! `slurm-triage jobs`: which jobs ran here and how they ended.
 use std::collections::BTreeSet;
+use triage_core::arrange::Gather as _;
 
 use serde::Serialize;
 use triage_core::{JobSpan, NodeName, RunId, Stamp, Verdict};
@@ -42,7 +43,7 @@ fn read(ledger: &Ledger, site: &Site, args: &ListArgs) -> anyhow::Result<(Latest
         // Runs carry no code; the cases that met them do.
         Some(_) => {
             let met = ledger.cases(&Filter { since: None, limit: None, ..asked.clone() })?;
-            let met: BTreeSet<RunId> = met.into_iter().filter_map(|case| case.run).collect();
+            let met: BTreeSet<RunId> = met.into_iter().filter_map(|case| case.run).into_set();
             let mut spans = ledger.spans(&Filter { limit: None, ..asked.clone() })?;
             spans.retain(|span| met.contains(&span.run));
             spans

@@ -5,6 +5,7 @@
 //! call through a pointer for each comparison: nothing for the lists of a pass. Long lists of plain numbers are better
 //! off with the standard library's.
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Puts a list in order. All of these are stable: what is equal stays as it was.
 pub trait Arrange<T> {
@@ -40,6 +41,31 @@ impl<T> Arrange<T> for [T] {
         self.arrange_by(|a, b| key(a).cmp(&key(b)));
     }
 }
+
+/// Collecting into ordered sets and maps one by one. `collect` sorts first, with a sort of its own for each type.
+pub trait Gather: Iterator + Sized {
+    /// The items, each once.
+    fn into_set(self) -> BTreeSet<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        let mut set = BTreeSet::new();
+        set.extend(self);
+        set
+    }
+
+    /// The pairs; of two with the same key the later one.
+    fn into_map<K: Ord, V>(self) -> BTreeMap<K, V>
+    where
+        Self: Iterator<Item = (K, V)>,
+    {
+        let mut map = BTreeMap::new();
+        map.extend(self);
+        map
+    }
+}
+
+impl<I: Iterator> Gather for I {}
 
 /// Which of `0..len` belongs to each place.
 fn order(len: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {

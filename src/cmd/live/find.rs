@@ -1,5 +1,6 @@
 //! Which run is meant.
 use std::collections::BTreeSet;
+use triage_core::arrange::Gather as _;
 
 use anyhow::bail;
 use triage_core::JobSpan;
@@ -23,7 +24,7 @@ pub(super) fn span(ledger: &Ledger, site: &Site, name: &str) -> anyhow::Result<J
     let filter =
         Filter { job: Some(job), node: Some(site.node.clone()), limit: Some(MOST), ..Filter::default() };
     let spans = ledger.spans(&filter).map_err(crate::site::explained)?;
-    let names: BTreeSet<String> = spans.iter().map(name_of).collect();
+    let names: BTreeSet<String> = spans.iter().map(name_of).into_set();
     if names.len() > 1 {
         let some: Vec<&str> = names.iter().map(String::as_str).take(NAMED).collect();
         bail!(

@@ -1,6 +1,7 @@
 //! `slurm-triage policy replay`: another policy over the cases and verdicts of the past.
 use std::collections::BTreeMap;
 use std::path::Path;
+use triage_core::arrange::Gather as _;
 
 use serde::Serialize;
 use triage_core::catalog::Catalog;
@@ -120,7 +121,7 @@ impl Past {
         let cases = ledger.cases_without_evidence(&filter)?;
         let verdicts = ledger.verdicts(&filter)?;
         let wanted: std::collections::BTreeSet<&RunId> =
-            verdicts.iter().map(|verdict| &verdict.run).collect();
+            verdicts.iter().map(|verdict| &verdict.run).into_set();
         let spans = if wanted.is_empty() {
             Vec::new()
         } else {

@@ -1,6 +1,7 @@
 //! Taking the story out of the ledger.
 use std::collections::BTreeSet;
 use triage_core::arrange::Arrange as _;
+use triage_core::arrange::Gather as _;
 
 use triage_core::catalog::Catalog;
 use triage_core::{
@@ -113,7 +114,7 @@ fn of_case(ledger: &Ledger, id: &CaseId, story: &mut Story) -> anyhow::Result<()
         Whom::Node(_) => None,
     });
     let judged = story.verdicts.iter().map(|verdict| verdict.run.clone());
-    let runs: BTreeSet<RunId> = met.chain(refused).chain(judged).collect();
+    let runs: BTreeSet<RunId> = met.chain(refused).chain(judged).into_set();
     for verdict in &story.verdicts {
         add_decisions(&mut story.decisions, decisions_from(ledger, verdict)?);
     }
@@ -180,7 +181,7 @@ fn add_decisions(decisions: &mut Vec<Decision>, more: Vec<Decision>) {
 fn add_named_cases(ledger: &Ledger, story: &mut Story) -> anyhow::Result<()> {
     let named = story.verdicts.iter().flat_map(|verdict| &verdict.cases);
     let named: BTreeSet<CaseId> =
-        named.chain(story.decisions.iter().filter_map(|decision| decision.case.as_ref())).cloned().collect();
+        named.chain(story.decisions.iter().filter_map(|decision| decision.case.as_ref())).cloned().into_set();
     for id in named {
         if story.cases.iter().any(|case| case.id == id) {
             continue;
@@ -221,7 +222,7 @@ fn add_doings(ledger: &Ledger, story: &mut Story) -> anyhow::Result<()> {
 fn add_evidence(ledger: &Ledger, story: &mut Story) -> anyhow::Result<()> {
     let of_cases = story.cases.iter().flat_map(|case| &case.events);
     let ids: BTreeSet<EventId> =
-        of_cases.chain(story.verdicts.iter().flat_map(|verdict| &verdict.evidence)).cloned().collect();
+        of_cases.chain(story.verdicts.iter().flat_map(|verdict| &verdict.evidence)).cloned().into_set();
     let ids: Vec<EventId> = ids.into_iter().collect();
     story.evidence = ledger.events_by_id(&ids)?;
     story.evidence_gone = ids.len() - story.evidence.len();

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use triage_core::arrange::Arrange as _;
+use triage_core::arrange::Gather as _;
 
 use triage_core::attribute::JobEvidence;
 use triage_core::catalog::{Catalog, Origin};
@@ -45,7 +46,7 @@ impl<'c> Redactor<'c> {
             [user.to_owned(), short.to_owned()]
         };
         let users: BTreeSet<String> =
-            users.flat_map(|user| parts(user)).filter(|user| names_somebody(&user.as_str())).collect();
+            users.flat_map(|user| parts(user)).filter(|user| names_somebody(&user.as_str())).into_set();
         let mut by_length: Vec<String> = users.iter().cloned().collect();
         by_length.arrange_by_key(|user| std::cmp::Reverse(user.len()));
         Self {

@@ -3,6 +3,7 @@ use super::claim::Claim;
 use super::scene::{Scene, is_timeout};
 use super::{Evidence, OutputEvent};
 use crate::arrange::Arrange as _;
+use crate::arrange::Gather as _;
 use crate::{CauseClass, Culprit, Stamp};
 
 /// Most lines of a story.
@@ -88,7 +89,7 @@ fn echoes(scene: &Scene<'_>) -> Option<String> {
     let lines: Vec<&OutputEvent> = scene.output().filter(|seen| is_timeout(seen.code())).collect();
     let began = lines.iter().filter_map(|seen| scene.began(seen)).min();
     let ranks: std::collections::BTreeSet<u32> =
-        lines.iter().filter_map(|seen| scene.places.rank(seen)).collect();
+        lines.iter().filter_map(|seen| scene.places.rank(seen)).into_set();
     let since = began.map_or_else(String::new, |at| format!(" in operations begun at {}", clock(at)));
     (!lines.is_empty()).then(|| format!("{} ranks timed out{since}: symptoms", ranks.len()))
 }

@@ -13,6 +13,7 @@ pub use family::{Decoder, Family, Origin, Variant};
 pub use pattern::Pattern;
 pub use table::Table;
 
+use crate::arrange::Gather as _;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -64,7 +65,7 @@ impl Catalog {
     /// Every entry, by code.
     pub fn entries(&self) -> Vec<Entry> {
         let mut all: BTreeMap<String, Entry> =
-            self.parts.table.entries().map(|entry| (entry.code.to_string(), entry)).collect();
+            self.parts.table.entries().map(|entry| (entry.code.to_string(), entry)).into_map();
         all.extend(self.parts.site.iter().map(|(code, entry)| (code.clone(), entry.clone())));
         all.into_values().collect()
     }

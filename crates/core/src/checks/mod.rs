@@ -18,6 +18,7 @@ mod settings;
 mod site;
 mod state;
 
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use crate::detectors::Names;
@@ -119,7 +120,7 @@ pub fn areas(settings: &CheckSettings, trigger: Trigger) -> BTreeSet<Area> {
         .iter()
         .filter(|check| settings.runs(check, trigger))
         .flat_map(|check| check.reads.iter().copied())
-        .collect();
+        .into_set();
     if trigger == Trigger::HealthCheck {
         areas.insert(Area::Site);
     }

@@ -1,5 +1,6 @@
 //! Running the checks of a pass, and what follows from what they found: their new states, and an event for each
 //! resource that turned bad. A level that the last pass knew already is no news.
+use crate::arrange::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
@@ -150,7 +151,7 @@ impl Checked {
         let before = last.map_or(&none, |last| &last.items);
         let whole = findings.blind.iter().any(|(resource, _)| resource.is_none());
         let blind_on: BTreeSet<String> =
-            findings.blind.iter().filter_map(|(r, _)| r.as_ref()).map(ToString::to_string).collect();
+            findings.blind.iter().filter_map(|(r, _)| r.as_ref()).map(ToString::to_string).into_set();
         let mut items = BTreeMap::new();
         for finding in &findings.bad {
             let key = finding.resource.to_string();

@@ -1,4 +1,5 @@
 //! Whether running a job again has a point: how often it was tried, how far it got, and whether the fault follows it.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use super::gates::gate;
@@ -111,8 +112,8 @@ fn same_fault(
     code: &Code,
 ) -> (Gate, Option<String>) {
     const NAME: &str = "same_fault";
-    let mut seen: BTreeSet<&NodeName> = verdict.culprits.iter().map(|culprit| &culprit.node).collect();
-    let kinds: BTreeSet<String> = kinds(verdict).collect();
+    let mut seen: BTreeSet<&NodeName> = verdict.culprits.iter().map(|culprit| &culprit.node).into_set();
+    let kinds: BTreeSet<String> = kinds(verdict).into_set();
     let mut count = u32::from(!seen.is_empty());
     for cause in runs.iter().rev().filter_map(|run| run.cause.as_ref()) {
         let disjoint = !cause.nodes.is_empty() && cause.nodes.iter().all(|node| !seen.contains(node));

@@ -1,4 +1,5 @@
 //! Gates that the policy sets in figures and lists: how sure, who is excepted, whose node it is, and the brakes.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use super::gates::gate;
@@ -104,7 +105,7 @@ fn field<'a>(job: &'a Asked<JobRecord>, name: &str) -> Option<&'a str> {
 /// Many nodes of one job to blame at once: so many do not break by themselves in the same moment.
 pub(super) fn suspect_nodes(verdict: &Verdict, most: u32) -> Gate {
     const NAME: &str = "many_nodes";
-    let nodes: BTreeSet<_> = verdict.culprits.iter().map(|culprit| &culprit.node).collect();
+    let nodes: BTreeSet<_> = verdict.culprits.iter().map(|culprit| &culprit.node).into_set();
     let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
     if count >= most.max(1) {
         let why = format!("{count} nodes of the job at once: suspect the job or the network first");

@@ -1,4 +1,5 @@
 //! What the dumps of one job tell together.
+use crate::arrange::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Dump, Entry};
@@ -37,12 +38,12 @@ struct Standing {
 
 /// Puts the dumps of one job side by side. Dumps that do not say whose they are count for nothing.
 pub fn summarise(dumps: &[Dump]) -> Summary {
-    let by_rank: BTreeMap<u32, &Dump> = dumps.iter().filter_map(|dump| Some((dump.rank?, dump))).collect();
+    let by_rank: BTreeMap<u32, &Dump> = dumps.iter().filter_map(|dump| Some((dump.rank?, dump))).into_map();
     let mut summary = Summary { dumped: by_rank.keys().copied().collect(), ..Summary::default() };
-    let names: BTreeSet<&str> = by_rank.values().flat_map(|dump| groups_of(dump)).collect();
+    let names: BTreeSet<&str> = by_rank.values().flat_map(|dump| groups_of(dump)).into_set();
     for name in names {
         let standings: BTreeMap<u32, Standing> =
-            by_rank.iter().filter_map(|(rank, dump)| Some((*rank, standing(dump, name)?))).collect();
+            by_rank.iter().filter_map(|(rank, dump)| Some((*rank, standing(dump, name)?))).into_map();
         let completed = standings.iter().map(|(rank, at)| (*rank, at.completed)).collect();
         summary.completed.insert(name.to_owned(), completed);
         let missing = missing(&by_rank, name, &standings);

@@ -1,4 +1,5 @@
 //! An attribution as the ledger keeps it: with the cases and events it rests on.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use super::{own, peers};
@@ -76,7 +77,7 @@ fn blames(culprits: &[Culprit], node: &NodeName, resource: &Resource) -> bool {
 /// Events of the ledger that it rests on. Where there are none, what the node did say during the run is still worth
 /// a look.
 fn evidence(found: &Attribution, span: &JobSpan, own: &[&Case], known: &[&Event]) -> Vec<EventId> {
-    let ids: BTreeSet<&EventId> = known.iter().map(|event| &event.id).collect();
+    let ids: BTreeSet<&EventId> = known.iter().map(|event| &event.id).into_set();
     let cited = found.evidence.iter().filter_map(|evidence| evidence.event.as_ref());
     let mut rests_on: Vec<EventId> = cited.filter(|id| ids.contains(id)).cloned().collect();
     for id in own.iter().flat_map(|case| &case.events) {

@@ -1,5 +1,6 @@
 //! The stages in their order.
 use crate::arrange::Arrange as _;
+use crate::arrange::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, Need, Output, Trigger};
@@ -84,7 +85,7 @@ fn classify(input: &Input<'_>) -> Vec<Event> {
     let mut events: Vec<Event> = input.observations.iter().flat_map(|o| events_of(input, o)).collect();
     events.retain(|event| event.role != Role::Noise);
     events.arrange_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
-    let mut seen: BTreeSet<EventId> = input.run_events.iter().map(|e| e.id.clone()).collect();
+    let mut seen: BTreeSet<EventId> = input.run_events.iter().map(|e| e.id.clone()).into_set();
     events.retain(|event| seen.insert(event.id.clone()));
     events
 }

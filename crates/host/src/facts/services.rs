@@ -2,6 +2,7 @@
 //! may not answer.
 use std::collections::BTreeSet;
 use std::path::Path;
+use triage_core::arrange::Gather as _;
 
 use triage_core::facts::Sheet;
 use triage_core::facts::host::Services;
@@ -40,7 +41,7 @@ const MAX_TEXT: u64 = 4096;
 pub(super) fn read(root: &Root, expected: &[String]) -> Sheet<Services> {
     let mut services = Services { systemd: root.at("/run/systemd/system").is_dir(), ..Services::default() };
     let names: BTreeSet<&str> =
-        WATCHED.iter().map(|(unit, _)| *unit).chain(expected.iter().map(String::as_str)).collect();
+        WATCHED.iter().map(|(unit, _)| *unit).chain(expected.iter().map(String::as_str)).into_set();
     let mut processes = None;
     for unit in names.into_iter().filter(|unit| is_plain(unit)) {
         let enabled = services.systemd && is_enabled(root, unit);

@@ -1,4 +1,5 @@
 //! What the job's own processes said before they ended: the first error that is not an echo of another one.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
@@ -260,8 +261,8 @@ fn earliest<'a, 'b>(scene: &Scene<'_>, candidates: &'b [Candidate<'a>]) -> Optio
 }
 
 fn describe(scene: &Scene<'_>, first: &Candidate<'_>, same: &[&Candidate<'_>]) -> Claim {
-    let ranks: BTreeSet<u32> = same.iter().filter_map(|candidate| candidate.rank).collect();
-    let nodes: BTreeSet<usize> = same.iter().filter_map(|candidate| candidate.node).collect();
+    let ranks: BTreeSet<u32> = same.iter().filter_map(|candidate| candidate.rank).into_set();
+    let nodes: BTreeSet<usize> = same.iter().filter_map(|candidate| candidate.node).into_set();
     let who = match (first.rank, ranks.len()) {
         (_, many) if many > 1 => format!("{many} ranks"),
         (Some(rank), _) => format!("rank {rank}"),
@@ -387,7 +388,7 @@ fn whole_node(scene: &Scene<'_>, code: &str, node: usize) -> bool {
         .output()
         .filter(|seen| seen.code() == code && scene.places.origin(seen) == Some(node))
         .filter_map(|seen| scene.places.rank(seen))
-        .collect();
+        .into_set();
     let ended = scene.deaths.iter().filter(|death| death.node == node && !death.is_by_kill()).count();
     let said = if ranks.is_empty() { ended } else { ranks.len() };
     let expected = scene.evidence.run.ranks_per_node.unwrap_or(1);

@@ -1,4 +1,5 @@
 //! A filesystem that the nodes mount did not answer.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
@@ -38,7 +39,7 @@ fn judge(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         .filter(|(at, node, event)| !was_well_again(&all, *at, *node, event, sign))
         .collect();
     let (at, _, first) = trouble.first()?;
-    let nodes: BTreeSet<usize> = trouble.iter().map(|(_, node, _)| *node).collect();
+    let nodes: BTreeSet<usize> = trouble.iter().map(|(_, node, _)| *node).into_set();
     let alone = nodes.len() == 1 && scene.evidence.nodes.len() > 1;
     let who = match nodes.iter().next().filter(|_| alone).and_then(|node| scene.name(*node)) {
         Some(node) => format!("on {node} alone"),

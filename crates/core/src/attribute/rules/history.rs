@@ -1,4 +1,5 @@
 //! What earlier runs tell that this one does not.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
@@ -102,12 +103,12 @@ fn earlier_at<'a>(scene: &Scene<'a>, node: &NodeName, resource: &Resource, code:
 }
 
 fn users(runs: &[&PastRun]) -> usize {
-    runs.iter().map(|past| past.user.as_str()).collect::<BTreeSet<_>>().len()
+    runs.iter().map(|past| past.user.as_str()).into_set().len()
 }
 
 /// The same user's same failure elsewhere speaks for the program, not for this place.
 fn program_differs(scene: &Scene<'_>, before: &[&PastRun]) -> bool {
-    let nodes: BTreeSet<&NodeName> = scene.evidence.nodes.iter().map(|node| &node.node).collect();
+    let nodes: BTreeSet<&NodeName> = scene.evidence.nodes.iter().map(|node| &node.node).into_set();
     let elsewhere = recent(scene).filter(|past| {
         past.user == scene.evidence.run.user
             && before.iter().any(|other| other.signature == past.signature)
@@ -182,7 +183,7 @@ fn remembered(past: &PastRun, node: &NodeName) -> Evidence {
 }
 
 fn same_failure_elsewhere(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
-    let nodes: BTreeSet<&NodeName> = scene.evidence.nodes.iter().map(|node| &node.node).collect();
+    let nodes: BTreeSet<&NodeName> = scene.evidence.nodes.iter().map(|node| &node.node).into_set();
     let signatures = signatures(scene);
     let elsewhere: Vec<&PastRun> = recent(scene)
         .filter(|past| past.user == scene.evidence.run.user && !past.user.is_empty())

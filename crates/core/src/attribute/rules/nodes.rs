@@ -1,4 +1,5 @@
 //! A whole node went away, or would not let its processes go.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use crate::attribute::claim::{Claim, Rule, Tier};
@@ -124,7 +125,7 @@ fn named_by_srun(scene: &Scene<'_>) -> Option<usize> {
         .output()
         .filter(|seen| seen.code() == "slurm.node_failure")
         .filter_map(|seen| scene.places.host(seen.field("node")?))
-        .collect();
+        .into_set();
     (named.len() == 1).then(|| named.first().copied()).flatten()
 }
 
@@ -173,7 +174,7 @@ fn stuck_processes(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     if !would_not_die && (!before_end || scene.first_to_end_said_why()) {
         return None;
     }
-    let nodes: BTreeSet<usize> = hung.iter().map(|(_, node, _)| *node).collect();
+    let nodes: BTreeSet<usize> = hung.iter().map(|(_, node, _)| *node).into_set();
     let mut claim = Claim::new(
         CauseClass::System,
         if would_not_die || before_end { Confidence::Probable } else { Confidence::Suspected },

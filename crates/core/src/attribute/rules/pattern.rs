@@ -1,5 +1,6 @@
 //! Only symptoms: what their pattern over ranks and nodes tells.
 use crate::arrange::Arrange as _;
+use crate::arrange::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attribute::claim::{Claim, Rule, Tier};
@@ -111,12 +112,12 @@ fn mismatch(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
 /// differ too, the lines are of several process groups, and nothing follows.
 fn different_operations(scene: &Scene<'_>) -> Option<(String, String)> {
     let lines = timeouts(scene);
-    let seqs: BTreeSet<u64> = lines.iter().filter_map(|seen| seen.number("seq")).collect();
+    let seqs: BTreeSet<u64> = lines.iter().filter_map(|seen| seen.number("seq")).into_set();
     let mut kinds: BTreeMap<(Option<&str>, Option<&str>), &OutputEvent> = BTreeMap::new();
     for seen in &lines {
         kinds.entry(signature(seen)).or_insert(seen);
     }
-    let ranks: BTreeSet<u32> = lines.iter().filter_map(|seen| scene.places.rank(seen)).collect();
+    let ranks: BTreeSet<u32> = lines.iter().filter_map(|seen| scene.places.rank(seen)).into_set();
     match kinds.values().collect::<Vec<_>>().as_slice() {
         [a, b] if seqs.len() == 1 && ranks.len() > 2 => Some((describe(a), describe(b))),
         _ => None,
@@ -148,7 +149,7 @@ fn not_all_joined(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let (joined, wanted): (u32, u32) = (said.number("joined")?, said.number("wanted")?);
     let started = scene.evidence.nodes.iter().flat_map(|node| &node.tasks);
     let tasks: BTreeSet<u32> =
-        started.filter(|(_, edge)| edge.what == crate::TaskWhat::Start).map(|(_, edge)| edge.rank).collect();
+        started.filter(|(_, edge)| edge.what == crate::TaskWhat::Start).map(|(_, edge)| edge.rank).into_set();
     let per = if scene.places.are_launchers() { scene.evidence.run.ranks_per_node.unwrap_or(1) } else { 1 };
     let there = u32::try_from(tasks.len()).ok()?.saturating_mul(per);
     if joined >= wanted || there == 0 || joined < there || wanted == there {
@@ -178,9 +179,9 @@ fn network_errors(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         .collect();
     // A line without a stamp is dated by the end of its rank, which may be late: one that is early enough will do.
     let first = *lines.iter().find(|seen| !follows_a_death(scene, seen))?;
-    let printers: BTreeSet<usize> = lines.iter().filter_map(|seen| scene.places.origin(seen)).collect();
+    let printers: BTreeSet<usize> = lines.iter().filter_map(|seen| scene.places.origin(seen)).into_set();
     let peers: BTreeSet<usize> =
-        lines.iter().filter_map(|seen| scene.places.host(seen.field("peer")?)).collect();
+        lines.iter().filter_map(|seen| scene.places.host(seen.field("peer")?)).into_set();
     let broad = printers.len() >= 2 || lines.len() >= 2;
     let mut claim = Claim::new(
         CauseClass::Network,
@@ -219,7 +220,7 @@ fn network_errors(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
 fn says_its_port_went_down(scene: &Scene<'_>, lines: &[&OutputEvent]) -> Option<usize> {
     let own =
         lines.iter().filter(|seen| matches!(seen.code(), "nccl.ib_port_error" | "nccl.ib_device_fatal"));
-    let nodes: BTreeSet<usize> = own.filter_map(|seen| scene.places.origin(seen)).collect();
+    let nodes: BTreeSet<usize> = own.filter_map(|seen| scene.places.origin(seen)).into_set();
     let unread = |node: &&usize| {
         scene.evidence.nodes.get(**node).is_some_and(|what| !what.kernel_read && what.nics.is_empty())
     };
@@ -240,7 +241,7 @@ fn timeouts<'a>(scene: &Scene<'a>) -> Vec<&'a OutputEvent> {
 fn laggard(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
     let lines = timeouts(scene);
     let first = *lines.first()?;
-    let waiting: BTreeSet<u32> = lines.iter().filter_map(|seen| scene.places.rank(seen)).collect();
+    let waiting: BTreeSet<u32> = lines.iter().filter_map(|seen| scene.places.rank(seen)).into_set();
     let (missing, how) = behind(scene, &lines, &waiting)?;
     let node = scene.places.node_of_rank(missing).and_then(|node| scene.name(node));
     let on = node.map_or_else(String::new, |name| format!(" on {name}"));

@@ -1,4 +1,5 @@
 //! Are all GPUs there that Slurm hands out: to NVML, on the bus, as device files.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use super::super::{Check, CheckAction, CheckInput, Findings};
@@ -83,7 +84,7 @@ fn count(input: &CheckInput<'_>, findings: &mut Findings) {
 
 /// Addresses of GPUs that are on the bus or were known, and that NVML does not name now.
 fn missing_addresses(input: &CheckInput<'_>, reading: &NvmlReading) -> Vec<PciAddress> {
-    let mut known: BTreeSet<PciAddress> = on_bus(input).iter().map(|device| device.address).collect();
+    let mut known: BTreeSet<PciAddress> = on_bus(input).iter().map(|device| device.address).into_set();
     // What was missing in the last look already is in none of the sweeps.
     let missed = input.last.iter().flat_map(|last| last.items.keys());
     known.extend(missed.filter_map(|resource| Resource::from(resource.as_str()).pci()));
@@ -97,7 +98,7 @@ fn missing_addresses(input: &CheckInput<'_>, reading: &NvmlReading) -> Vec<PciAd
         .iter()
         .filter_map(|gpu| gpu.pci)
         .chain(nameless.filter_map(|gpu| old(gpu.index)))
-        .collect();
+        .into_set();
     known.difference(&counted).copied().collect()
 }
 

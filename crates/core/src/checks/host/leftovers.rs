@@ -1,4 +1,5 @@
 //! What a job left behind: processes that outlived it, and shared memory that nobody will free.
+use crate::arrange::Gather as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::said;
@@ -39,7 +40,7 @@ pub(in crate::checks) const SHM: Check = Check {
 fn gone<'a>(input: &CheckInput<'a>, left: &Leftovers) -> BTreeMap<u32, Option<&'a JobSpan>> {
     let here = |uid: u32| input.running().any(|span| span.uid == uid);
     let mut gone: BTreeMap<u32, Option<&JobSpan>> =
-        left.uids.iter().filter(|uid| !here(**uid)).map(|uid| (*uid, None)).collect();
+        left.uids.iter().filter(|uid| !here(**uid)).map(|uid| (*uid, None)).into_map();
     for span in input.span.iter().copied().chain(input.spans).filter(|span| span.end.is_some()) {
         if let Some(known) = gone.get_mut(&span.uid)
             && known.is_none_or(|known| known.end < span.end)

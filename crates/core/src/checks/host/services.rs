@@ -1,4 +1,5 @@
 //! Services that should run and do not.
+use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use super::said;
@@ -27,7 +28,7 @@ fn evaluate(input: &CheckInput<'_>, findings: &mut Findings) {
         return findings.remark("booted a moment ago: services may still be starting");
     }
     let wanted: BTreeSet<&str> =
-        services.enabled.iter().chain(&input.expect.services).map(String::as_str).collect();
+        services.enabled.iter().chain(&input.expect.services).map(String::as_str).into_set();
     findings.value(format!("{} expected", wanted.len()));
     for name in wanted {
         if !services.running.iter().any(|running| running == name) {
