@@ -82,9 +82,7 @@ fn record(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<Recorded> {
         sighting::put(tx, record, batch.now)?;
     }
     trail::policy(tx, batch)?;
-    for state in batch.checks {
-        check::put(tx, state)?;
-    }
+    check::put_all(tx, batch.checks)?;
     if let Some(learned) = batch.baseline {
         baseline::put(tx, learned, batch.now, batch.program, TrailFacts::default())?;
     }

@@ -6,16 +6,21 @@ use triage_core::facts::NodeFacts;
 use super::{SqlResult, clip, from_sql_u64, json, stamp, text, to_json, to_sql_u64, word};
 use crate::error::Result;
 
-/// Writes a result; an older look changes nothing.
-pub(crate) fn put(conn: &Connection, state: &CheckState) -> Result<()> {
-    conn.execute(
+/// Writes results; an older look changes nothing. A health check has sixty of them, so the statement is prepared once.
+pub(crate) fn put_all(conn: &Connection, states: &[CheckState]) -> Result<()> {
+    if states.is_empty() {
+        return Ok(());
+    }
+    let mut statement = conn.prepare(
         "INSERT INTO checks (name, state, since, at, boot, text, value, cost_us, items)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
          ON CONFLICT (name) DO UPDATE SET
              state = excluded.state, since = excluded.since, at = excluded.at, boot = excluded.boot,
              text = excluded.text, value = excluded.value, cost_us = excluded.cost_us, items = excluded.items
          WHERE excluded.at >= checks.at OR excluded.boot <> checks.boot",
-        params![
+    )?;
+    for state in states {
+        statement.execute(params![
             state.name,
             state.state.word(),
             state.since.micros(),
@@ -25,8 +30,8 @@ pub(crate) fn put(conn: &Connection, state: &CheckState) -> Result<()> {
             state.value.as_deref().map(clip),
             to_sql_u64(state.cost_us),
             to_json("a check's resources", &state.items)?,
-        ],
-    )?;
+        ])?;
+    }
     Ok(())
 }
 
