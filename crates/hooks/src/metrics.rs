@@ -6,7 +6,7 @@ use std::time::Duration;
 use triage_core::checks::{CheckState, CheckWord};
 use triage_core::{Case, Decision, Intent, Stamp};
 use triage_host::metrics::{Exposition, write};
-use triage_ledger::{Filter, IntentRow, Ledger, Load, Loaded, SourceRow};
+use triage_ledger::{Filter, IntentRow, Ledger, SourceRow};
 
 use crate::ctx::Ctx;
 
@@ -26,7 +26,7 @@ pub(crate) fn leave(ctx: &Ctx<'_>, ledger: Option<&Ledger>, begun: Duration) {
     });
     let mut all = Exposition::default();
     if let Some(told) = &told {
-        told.tell(ctx, &mut all);
+        told.tell(&mut all);
     }
     let took = ctx.clock.monotonic().saturating_sub(begun);
     of_the_pass(ctx, told.is_some(), took, &mut all);
@@ -62,7 +62,11 @@ fn of_the_pass(ctx: &Ctx<'_>, up: bool, took: Duration, all: &mut Exposition) {
 
 /// What the ledger knows.
 struct Gathered {
-    loaded: Loaded,
+    cases: Vec<Case>,
+    checks: Vec<CheckState>,
+    sources: Vec<SourceRow>,
+    drained: usize,
+    holds: usize,
     events: Vec<(String, u64)>,
     decisions: Vec<Decision>,
     actions: Vec<IntentRow>,
@@ -71,20 +75,24 @@ struct Gathered {
 impl Gathered {
     fn from(ledger: &Ledger, now: Stamp) -> triage_ledger::Result<Self> {
         let since = now.plus_secs(-DAY_S);
-        let filter =
-            Filter { since: Some(since), synthetic: Some(false), limit: Some(MOST), ..Filter::default() };
+        let real = Filter { synthetic: Some(false), ..Filter::default() };
+        let filter = Filter { since: Some(since), limit: Some(MOST), ..real.clone() };
         Ok(Self {
-            loaded: ledger.load(&Load { spans_since: now, run: None })?,
+            cases: ledger.cases_without_evidence(&Filter { open_only: true, ..real })?,
+            checks: ledger.checks()?,
+            sources: ledger.sources()?,
+            drained: ledger.out()?.iter().filter(|out| !out.case.synthetic).count(),
+            holds: ledger.holds(now)?.len(),
             events: ledger.event_counts(since)?,
             decisions: ledger.decisions(&filter)?,
             actions: ledger.actions(&filter)?,
         })
     }
 
-    fn tell(&self, ctx: &Ctx<'_>, all: &mut Exposition) {
-        cases(&self.loaded.cases, all);
-        checks(&self.loaded.checks, all);
-        sources(&self.loaded.sources, all);
+    fn tell(&self, all: &mut Exposition) {
+        cases(&self.cases, all);
+        checks(&self.checks, all);
+        sources(&self.sources, all);
         all.gauge(
             "slurm_triage_events_last_day",
             "Events of the last 24 hours, by code.",
@@ -92,18 +100,15 @@ impl Gathered {
             self.events.iter().map(|(code, count)| ([code.clone()], float(*count))),
         );
         self.decided(all);
-        let real = self.loaded.out.iter().filter(|out| !out.case.synthetic);
         all.value(
             "slurm_triage_cases_drained",
             "Cases for which this node was taken out by slurm-triage and is not known to be back.",
-            float(real.count() as u64),
+            float(self.drained as u64),
         );
-        let now = ctx.now();
-        let holds = self.loaded.holds.iter().filter(|hold| hold.stands(now));
         all.value(
             "slurm_triage_holds",
             "Holds that people have placed and that stand.",
-            float(holds.count() as u64),
+            float(self.holds as u64),
         );
     }
 
@@ -134,7 +139,7 @@ impl Gathered {
 
 fn cases(cases: &[Case], all: &mut Exposition) {
     let mut open: BTreeMap<[String; 2], u64> = BTreeMap::new();
-    for case in cases.iter().filter(|case| case.is_open() && !case.synthetic) {
+    for case in cases {
         *open.entry([case.class.to_string(), case.code.to_string()]).or_default() += 1;
     }
     all.value("slurm_triage_cases_open_total", "Open cases.", float(open.values().sum()));
