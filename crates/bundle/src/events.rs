@@ -27,7 +27,7 @@ pub(crate) fn read(place: &Path, node: &mut NodeEvidence) {
     let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let mut bad = 0_usize;
     for line in lines.take(MOST) {
-        match serde_json::from_slice::<Event>(line) {
+        match triage_core::json::from_bytes::<Event>(line) {
             Ok(event) if event.provenance == Provenance::Trusted => {
                 node.events.push(Event { node: node.node.clone(), ..event });
             }

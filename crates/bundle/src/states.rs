@@ -54,7 +54,7 @@ fn json<T: serde::de::DeserializeOwned>(place: &Path, name: &str, node: &mut Nod
             return None;
         }
     };
-    match serde_json::from_slice(&bytes) {
+    match triage_core::json::from_bytes(&bytes) {
         Ok(value) => Some(value),
         Err(error) => {
             node.blind.push(format!("{name}: {error}"));
@@ -76,7 +76,7 @@ pub(crate) fn history(folder: &Path, blind: &mut Vec<String>) -> Vec<PastRun> {
     let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let (mut runs, mut bad) = (Vec::new(), 0_usize);
     for line in lines.take(MOST_RUNS) {
-        match serde_json::from_slice::<PastRun>(line) {
+        match triage_core::json::from_bytes::<PastRun>(line) {
             Ok(run) => runs.push(run),
             Err(_) => bad += 1,
         }

@@ -19,6 +19,7 @@ pub mod facts;
 pub mod fleet;
 pub mod flight;
 pub mod joblog;
+pub mod json;
 pub mod judge;
 pub mod memory;
 pub mod model;

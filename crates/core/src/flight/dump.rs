@@ -67,7 +67,7 @@ impl Dump {
         let (arena, root) = match first {
             Some(b'{' | b'[') => {
                 let json =
-                    serde_json::from_slice(bytes).map_err(|error| FlightError::Json(error.to_string()))?;
+                    crate::json::from_bytes(bytes).map_err(|error| FlightError::Json(error.to_string()))?;
                 Arena::from_json(json).ok_or(FlightError::NoEntries)?
             }
             Some(0x80 | b'(' | b'}') => pickle::read(bytes)?,

@@ -146,7 +146,7 @@ impl OutputReport {
             return Err(ReportError::TooLong);
         }
         let wire: Wire =
-            serde_json::from_slice(bytes).map_err(|error| ReportError::Malformed(error.to_string()))?;
+            crate::json::from_bytes(bytes).map_err(|error| ReportError::Malformed(error.to_string()))?;
         if wire.v != 1 {
             return Err(ReportError::Malformed(format!("version {} is not known here", wire.v)));
         }

@@ -82,7 +82,7 @@ pub(super) fn encode(answer: &Result<String, String>) -> Vec<u8> {
 /// # Errors
 /// The child's own, or that its answer is none.
 pub(super) fn decode(answer: &[u8]) -> Result<String, String> {
-    let said: Result<String, String> = serde_json::from_slice(answer)
+    let said: Result<String, String> = triage_core::json::from_bytes(answer)
         .map_err(|error| format!("what was to append to the job's output gave no answer: {error}"))?;
     // The child had the rights of the owner, who may have spoken in its place.
     let plain = |text: String| text.chars().filter(|c| !c.is_control()).take(400).collect();

@@ -82,8 +82,8 @@ pub(super) fn encode(files: &[CopiedFile], mut blind: Vec<String>) -> Vec<u8> {
 pub(super) fn decode(answer: &[u8]) -> Result<OutputCopy, String> {
     let head = answer.get(..HEADER_CAP.min(answer.len())).unwrap_or_default();
     let end = head.iter().position(|b| *b == b'\n').ok_or("it has no header")?;
-    let header: Header =
-        serde_json::from_slice(head.get(..end).unwrap_or_default()).map_err(|error| error.to_string())?;
+    let header: Header = triage_core::json::from_bytes(head.get(..end).unwrap_or_default())
+        .map_err(|error| error.to_string())?;
     let mut rest = answer.get(end + 1..).unwrap_or_default();
     let mut files = Vec::new();
     for listed in header.files.into_iter().take(MOST_FILES) {

@@ -7,8 +7,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use triage_core::ExitStatus;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use triage_core::reading::NvmlReading;
+use triage_core::{ExitStatus, json};
 
 use crate::clock::{Clock, Deadline};
 use crate::proc::Root;
@@ -183,11 +185,15 @@ fn answer(finished: &Finished) -> Result<NvmlReading, ProbeFailure> {
 /// Every field of a reading may be missing, so that half an answer would read as "no GPU here". The state is always
 /// written; its absence says that this is no reading.
 fn reading(answer: &[u8]) -> Result<NvmlReading, String> {
-    let value: serde_json::Value = serde_json::from_slice(answer).map_err(|error| error.to_string())?;
-    if value.get("state").is_none() {
+    #[derive(Deserialize)]
+    struct Head {
+        state: Option<IgnoredAny>,
+    }
+    let head: Head = json::from_bytes(answer).map_err(|error| error.to_string())?;
+    if head.state.is_none() {
         return Err("it has no \"state\"".to_owned());
     }
-    serde_json::from_value(value).map_err(|error| error.to_string())
+    json::from_bytes(answer).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -113,7 +113,8 @@ fn components(value: Value) -> Vec<Component> {
     let Value::Array(all) = value else { return Vec::new() };
     let component = |value: Value| match value {
         Value::String(category) => Some(Component { category, ..Component::default() }),
-        other => serde_json::from_value(other).ok(),
+        // By way of text, as everything else that is read: see `triage_core::json`.
+        other => serde_json::from_str(&other.to_string()).ok(),
     };
     all.into_iter().filter_map(component).collect()
 }

@@ -171,7 +171,7 @@ fn lines<'a>(said: &'a [u8], paths: &'a [(String, bool)]) -> impl Iterator<Item 
 }
 
 fn parse(said: &[u8]) -> impl Iterator<Item = Line> + '_ {
-    said.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+    said.split(|b| *b == b'\n').filter_map(|line| triage_core::json::from_bytes(line).ok())
 }
 
 /// A child that hangs over a filesystem: `pid start path` in the notes.
