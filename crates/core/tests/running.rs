@@ -43,7 +43,8 @@ fn health_check(policy: &Policy, change: impl FnOnce(&mut Input<'_>)) -> Output 
     first.node_record = Asked::Answer(node_record("MIXED", ""));
     first.fleet = Asked::Answer(triage_core::fleet::Fleet::default());
     let cases = step(&first).cases;
-    let case = cases.iter().find(|case| case.advice.wants_node_out()).expect("a case").clone();
+    let found = cases.iter().find(|case| case.advice.wants_node_out());
+    let case = found.unwrap_or_else(|| panic!("no case: {cases:?}")).clone();
     let mut second = input(&catalog, policy, Trigger::HealthCheck);
     second.now = at(660);
     second.spans = vec![running()];

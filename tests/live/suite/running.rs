@@ -1,9 +1,30 @@
 //! Jobs that still run on a node which was taken out: left to end by themselves, unless the policy says otherwise.
 
 use super::drill;
-use crate::cluster::Cluster;
-use crate::shared;
+use crate::cluster::{Cluster, Options, hooks};
+use crate::{shared, tend};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::time::Instant;
+
+/// A cluster that gives a job ten minutes after SIGTERM: whoever waits them out is not back before a test's patience ends.
+fn patient() -> Cluster {
+    let hooks = hooks();
+    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
+    let options =
+        Options::default().with("--hooks", hooks).with("--mode", "act").with("--health-interval", "0");
+    let cluster = Cluster::up(&options);
+    let conf = cluster.dir().join("etc/slurm.conf");
+    let mut conf = OpenOptions::new().append(true).open(conf).expect("slurm.conf opens");
+    writeln!(conf, "KillWait=600").expect("a line is added");
+    cluster.scontrol(&["reconfigure"]).success("reconfigure");
+    cluster.wait_for("the controller has taken it", || {
+        let config = cluster.scontrol(&["show", "config"]).success("show config");
+        config.lines().any(|line| line.starts_with("KillWait") && line.contains("600 sec")).then_some(())
+    });
+    ["n1", "n2"].iter().for_each(|node| assert!(cluster.health_check(node).ok()));
+    cluster
+}
 
 /// Ranks that hang whatever politely asks them to end, as on a lost GPU, in a batch script that does the same; a restart
 /// sleeps.
@@ -31,7 +52,7 @@ fn set(cluster: &Cluster, keys: &[&str]) {
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_hanging_job_is_put_back_to_work_without_waiting_for_killwait_where_the_policy_says_so() {
-    let cluster = shared::lend_suite();
+    let cluster = patient();
     set(&cluster, &["requeue_running", "kill_steps_first"]);
     let id = hanging(&cluster, &["--gres=gpu:8"]);
     drill::lose_gpu(&cluster, "n1", 3);
@@ -41,20 +62,15 @@ fn a_hanging_job_is_put_back_to_work_without_waiting_for_killwait_where_the_poli
     let begun = Instant::now();
     assert!(cluster.health_check("n1").ok());
     let job = drill::again(&cluster, &id);
+    // For docs/performance.md; that it is below ten minutes is what the test is about.
     println!("running again after {} ms", begun.elapsed().as_millis());
     assert_eq!((job.get("NodeList"), job.get("ExcNodeList")), ("n2", "n1"), "{job}");
     let killed = cluster.ledger_value("n1", "SELECT answer FROM actions WHERE kind = 'kill_steps'");
     assert!(killed.contains("1 steps of"), "{killed}");
-    // KillWait is 30 s here: a step that was waited out would still have been there when the job came back.
-    let slow = cluster.run(&[
-        "grep",
-        "-c",
-        "killed by KillWait",
-        &format!("{}/log/slurmctld.log", cluster.dir_text()),
-    ]);
-    assert_eq!(slow.out.trim(), "0");
     let settled = drill::wait_settled(&cluster, "n1");
     assert!(settled.contains(&"requeue done".to_owned()), "{settled:?}");
+    // Else its detached processes would outlive the cluster's folder.
+    tend::stop(&cluster);
 }
 
 #[test]

@@ -156,8 +156,9 @@ pub(super) fn has_part(input: &Input<'_>, span: &JobSpan, resource: &Resource) -
         Resource::Gpu(address) => *address,
         _ => return true,
     };
-    let last = input.last_reading.iter().filter(|(boot, _)| *boot == input.boot).map(|(_, reading)| reading);
-    let Some(reading) = sweeps(input).last().or_else(|| last.last()) else { return false };
+    let last =
+        input.last_reading.as_ref().filter(|(boot, _)| *boot == input.boot).map(|(_, reading)| reading);
+    let Some(reading) = sweeps(input).last().or(last) else { return false };
     let others = reading.gpus.iter().filter(|gpu| gpu.pci.is_some_and(|pci| pci != address));
     let others: Vec<u32> = others.flat_map(|gpu| [Some(gpu.index), gpu.minor]).flatten().collect();
     span.gpus.iter().any(|number| !others.contains(number))

@@ -101,9 +101,7 @@ fn whole_number(text: &[u8]) -> Option<u64> {
 fn bar(line: &[u8]) -> Option<u64> {
     let percent = line.iter().position(|b| *b == b'%')?;
     let (name, rest) = line.split_at(percent);
-    if positions(rest, b"it/s").chain(positions(rest, b"s/it")).next().is_none() {
-        return None;
-    }
+    positions(rest, b"it/s").chain(positions(rest, b"s/it")).next()?;
     let name = name.trim_ascii_end();
     let digits = name.iter().rev().take_while(|b| b.is_ascii_digit()).count();
     let name = name[..name.len() - digits].trim_ascii().to_ascii_lowercase();
