@@ -6,7 +6,7 @@ use triage_core::checks::Expect;
 use triage_core::facts::{Area, NodeFacts, Sheet};
 use triage_core::{BootId, NodeName};
 
-use super::space::{self, Asking};
+use super::space::{self, Asked, Asking};
 use super::{
     clock, cpus, disks, driver, edac, firmware, kernel, memory, mounts, nic, pci, processes, pstore, raid,
     services, slurm_node,
@@ -49,7 +49,7 @@ impl Collect<'_> {
     pub fn run(&self) -> NodeFacts {
         let mut facts = NodeFacts::new(self.clock.now(), self.boot.clone());
         facts.mounts = self.timed(Area::Mounts, || mounts::read(self.root));
-        facts.space = self.timed(Area::Space, || self.filesystems(&facts));
+        let filesystems = self.ask_filesystems(&facts);
         facts.memory = self.timed(Area::Memory, || memory::read(self.root));
         facts.processes = self.timed(Area::Processes, || processes::read(self.root));
         facts.clock = self.timed(Area::Clock, || clock::read(self.root));
@@ -75,6 +75,10 @@ impl Collect<'_> {
         facts.nic =
             self.timed(Area::Nic, || nic::read(self.root, self.earlier(|before| before.nic.as_ref())));
         facts.driver = self.timed(Area::Driver, || driver::read(self.root, self.gpu_pids));
+        facts.space = self.timed(Area::Space, || match filesystems {
+            Some(asked) => asked.answer(),
+            None => Sheet::blind("which filesystems are mounted is not known"),
+        });
         facts.site = self.timed(Area::Site, || self.site.run());
         facts
     }
@@ -90,13 +94,12 @@ impl Collect<'_> {
         Some(sheet)
     }
 
-    fn filesystems(&self, facts: &NodeFacts) -> Sheet<triage_core::facts::host::Space> {
-        let Some(mounts) = facts.mounts.as_ref().and_then(|sheet| sheet.said.as_ref()) else {
-            return Sheet::blind("which filesystems are mounted is not known");
-        };
+    /// Asks the filesystems first of all: most of what that takes is spent in another process.
+    fn ask_filesystems(&self, facts: &NodeFacts) -> Option<Asked<'_>> {
+        let mounts = facts.mounts.as_ref()?.said.as_ref().filter(|_| self.areas.contains(&Area::Space))?;
         let expected: Vec<(String, bool)> =
             self.expect.mounts.iter().map(|mount| (mount.path.clone(), mount.write)).collect();
-        self.space.ask(&space::worth_asking(mounts, &expected))
+        Some(self.space.ask(space::worth_asking(mounts, &expected)))
     }
 
     /// What was read of an area earlier in this boot.

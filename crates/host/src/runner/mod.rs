@@ -157,9 +157,21 @@ pub trait Runner {
     /// # Errors
     /// When it could not be started or did not end in time. An exit code other than 0 is no error here.
     fn run(&self, command: &Command) -> Result<Finished, RunError>;
+
+    /// Starts one and waits for it when the answer is called for. Its deadline runs from the start.
+    fn start(&self, command: Command) -> Started<'_> {
+        Box::new(move || self.run(&command))
+    }
 }
 
+/// A command that runs: gives what [`Runner::run`] would have given.
+pub type Started<'a> = Box<dyn FnOnce() -> Result<Finished, RunError> + 'a>;
+
 impl<R: Runner + ?Sized> Runner for &R {
+    fn start(&self, command: Command) -> Started<'_> {
+        (**self).start(command)
+    }
+
     fn run(&self, command: &Command) -> Result<Finished, RunError> {
         (**self).run(command)
     }

@@ -11,7 +11,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 use triage_core::ExitStatus;
 
-use super::{Command, Finished, RunError, Runner, Stuck, check, plumbing, start_error};
+use super::{Command, Finished, RunError, Runner, Started, Stuck, check, plumbing, start_error};
 use crate::proc::Root;
 
 /// How often a child is looked at where the kernel has no pidfd (before 5.3).
@@ -26,30 +26,24 @@ pub struct SystemRunner;
 
 impl Runner for SystemRunner {
     fn run(&self, command: &Command) -> Result<Finished, RunError> {
-        check(command)?;
-        let until = Instant::now() + command.deadline;
-        let mut child = spawn(command)?;
-        let mut running = Running::new(&mut child, command);
-        if let Some(path) = &command.pid_file {
-            running.note_pid(path);
-        }
-        if running.wait_until(until) {
-            let status = running.reap();
-            running.forget_pid();
-            return Ok(running.finished(status));
-        }
-        let stuck = running.kill();
-        if !stuck.left_behind {
-            running.forget_pid();
-        }
-        let stdout = std::mem::take(&mut running.stdout.kept);
-        Err(RunError::Deadline {
-            program: command.program.clone(),
-            deadline: command.deadline,
-            stuck: Box::new(stuck),
-            stdout,
-        })
+        start(command)?.wait(command)
     }
+
+    fn start(&self, command: Command) -> Started<'_> {
+        let running = start(&command);
+        Box::new(move || running?.wait(&command))
+    }
+}
+
+fn start(command: &Command) -> Result<Running, RunError> {
+    check(command)?;
+    let until = Instant::now() + command.deadline;
+    let mut child = spawn(command)?;
+    let running = Running::new(&mut child, command, until);
+    if let Some(path) = &command.pid_file {
+        running.note_pid(path, &command.program);
+    }
+    Ok(running)
 }
 
 fn spawn(command: &Command) -> Result<Child, RunError> {
@@ -61,16 +55,16 @@ fn spawn(command: &Command) -> Result<Child, RunError> {
 }
 
 /// A child and the ends of its pipes. Dropping a [`Child`] neither kills nor waits for it.
-struct Running<'a> {
+struct Running {
     pid: Pid,
     pidfd: Option<OwnedFd>,
     stdout: Drain,
     stderr: Drain,
-    command: &'a Command,
+    until: Instant,
 }
 
-impl<'a> Running<'a> {
-    fn new(child: &mut Child, command: &'a Command) -> Self {
+impl Running {
+    fn new(child: &mut Child, command: &Command, until: Instant) -> Self {
         // A pid always fits: the kernel's limit is 2^22.
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or(0));
         Self {
@@ -78,8 +72,28 @@ impl<'a> Running<'a> {
             pidfd: pidfd_open(pid),
             stdout: Drain::new(child.stdout.take().map(OwnedFd::from), command.output_cap),
             stderr: Drain::new(child.stderr.take().map(OwnedFd::from), command.output_cap),
-            command,
+            until,
         }
+    }
+
+    /// Waits for the end, or for the deadline.
+    fn wait(mut self, command: &Command) -> Result<Finished, RunError> {
+        let pid_file = command.pid_file.as_deref();
+        if self.wait_until(self.until) {
+            let status = self.reap();
+            forget_pid(pid_file);
+            return Ok(self.finished(status));
+        }
+        let stuck = self.kill();
+        if !stuck.left_behind {
+            forget_pid(pid_file);
+        }
+        Err(RunError::Deadline {
+            program: command.program.clone(),
+            deadline: command.deadline,
+            stuck: Box::new(stuck),
+            stdout: std::mem::take(&mut self.stdout.kept),
+        })
     }
 
     /// Reads the pipes until the child has ended (true) or the moment has come (false).
@@ -146,20 +160,14 @@ impl<'a> Running<'a> {
     }
 
     /// `pid start-ticks`, by rename, so that a reader never sees half of it.
-    fn note_pid(&self, path: &Path) {
+    fn note_pid(&self, path: &Path, program: &Path) {
         let pid = self.pid.as_raw().unsigned_abs();
         let Some(stat) = Root::default().process(pid) else { return };
         let new = path.with_extension("new");
         let written =
             fs::write(&new, format!("{pid} {}\n", stat.start_ticks)).and_then(|()| fs::rename(&new, path));
         if let Err(error) = written {
-            log::warn!("{}: pid of {} not kept: {error}", path.display(), self.command.program.display());
-        }
-    }
-
-    fn forget_pid(&self) {
-        if let Some(path) = &self.command.pid_file {
-            let _ = fs::remove_file(path);
+            log::warn!("{}: pid of {} not kept: {error}", path.display(), program.display());
         }
     }
 
@@ -170,6 +178,12 @@ impl<'a> Running<'a> {
             stderr: std::mem::take(&mut self.stderr.kept),
             truncated: self.stdout.dropped || self.stderr.dropped,
         }
+    }
+}
+
+fn forget_pid(path: Option<&Path>) {
+    if let Some(path) = path {
+        let _ = fs::remove_file(path);
     }
 }
 

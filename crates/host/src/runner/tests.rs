@@ -171,6 +171,30 @@ fn a_child_that_closes_its_outputs_is_still_waited_for() {
 }
 
 #[test]
+fn what_was_started_works_before_it_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let there = folder.path().join("there");
+    let started = SystemRunner.start(shell(&format!("echo said; touch {}", there.display()), PATIENCE));
+    eventually("it did not begin", || there.exists());
+    assert_eq!(text(&started().unwrap().stdout), "said\n");
+    let nothing = SystemRunner.start(Command::new("/nonexistent/program", PATIENCE));
+    assert!(matches!(nothing(), Err(RunError::NotFound { .. })));
+}
+
+#[test]
+fn a_deadline_runs_from_the_start_and_what_ended_in_time_is_taken_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let quick = SystemRunner.start(shell(&format!("echo in time; echo $$ >{}", pid.display()), SHORT));
+    let slow = SystemRunner.start(shell("exec sleep 600", SHORT));
+    let pid = pid_in(&pid);
+    eventually("it did not end", || !alive(pid));
+    std::thread::sleep(SHORT);
+    assert_eq!(text(&quick().unwrap().stdout), "in time\n");
+    assert!(matches!(slow(), Err(RunError::Deadline { .. })));
+}
+
+#[test]
 fn the_pid_file_is_there_while_it_runs_and_gone_afterwards() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("probe.pid");

@@ -14,7 +14,7 @@ use triage_core::facts::Sheet;
 use triage_core::facts::host::{Answer, Mounts, Space};
 
 use crate::proc::Root;
-use crate::runner::{Command, RunError, Runner};
+use crate::runner::{Command, RunError, Runner, Started};
 
 pub use child::ask;
 
@@ -80,9 +80,20 @@ pub fn worth_asking(mounts: &Mounts, expected: &[(String, bool)]) -> Vec<(String
     paths
 }
 
+/// A question that is on its way: the child works while other things are looked at.
+pub struct Asked<'a> {
+    asking: &'a Asking<'a>,
+    paths: Vec<(String, bool)>,
+    held: Vec<Held>,
+    of: BTreeMap<String, Answer>,
+    deadline_ms: u64,
+    /// Nobody needs to be asked: every filesystem is held by an earlier child, or there is none.
+    child: Option<Started<'a>>,
+}
+
 impl Asking<'_> {
-    /// Asks.
-    pub fn ask(&self, paths: &[(String, bool)]) -> Sheet<Space> {
+    /// Asks, and leaves the answer for later.
+    pub fn ask(&self, paths: Vec<(String, bool)>) -> Asked<'_> {
         let deadline_ms = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX);
         let held = self.held();
         let mut of: BTreeMap<String, Answer> = BTreeMap::new();
@@ -93,11 +104,28 @@ impl Asking<'_> {
             }
         }
         let free: Vec<&(String, bool)> = paths.iter().filter(|(path, _)| !of.contains_key(path)).collect();
-        if free.is_empty() {
-            return Sheet::read(Space { of, deadline_ms });
+        let child = (!free.is_empty()).then(|| self.start(&free, deadline_ms));
+        Asked { asking: self, paths, held, of, deadline_ms, child }
+    }
+
+    fn start(&self, free: &[&(String, bool)], deadline_ms: u64) -> Started<'_> {
+        let mut args = vec!["--filesystems".to_owned(), deadline_ms.to_string()];
+        for (path, write) in free {
+            args.extend([if *write { "--write" } else { "--path" }.to_owned(), path.clone()]);
         }
-        let (said, why) = self.run(&free, deadline_ms, &held);
-        of.extend(lines(&said, paths));
+        let mut command = Command::new(&self.program, self.deadline.saturating_add(CHILD_SLACK)).args(args);
+        command.output_cap = ANSWER_CAP;
+        self.runner.start(command)
+    }
+}
+
+impl Asked<'_> {
+    /// Waits for the answer, no longer than the child's deadline.
+    pub fn answer(self) -> Sheet<Space> {
+        let Self { asking, paths, held, mut of, deadline_ms, child } = self;
+        let Some(child) = child else { return Sheet::read(Space { of, deadline_ms }) };
+        let (said, why) = asking.said(child, &held);
+        of.extend(lines(&said, &paths));
         let missing: Vec<&str> =
             paths.iter().map(|(path, _)| path.as_str()).filter(|path| !of.contains_key(*path)).collect();
         let mut blind = Vec::new();
@@ -110,16 +138,12 @@ impl Asking<'_> {
         }
         Sheet { said: Some(Space { of, deadline_ms }), blind, cost_us: 0 }
     }
+}
 
+impl Asking<'_> {
     /// What the child wrote, and why it wrote no more.
-    fn run(&self, free: &[&(String, bool)], deadline_ms: u64, held: &[Held]) -> (Vec<u8>, Option<String>) {
-        let mut args = vec!["--filesystems".to_owned(), deadline_ms.to_string()];
-        for (path, write) in free {
-            args.extend([if *write { "--write" } else { "--path" }.to_owned(), path.clone()]);
-        }
-        let mut command = Command::new(&self.program, self.deadline.saturating_add(CHILD_SLACK)).args(args);
-        command.output_cap = ANSWER_CAP;
-        match self.runner.run(&command) {
+    fn said(&self, child: Started<'_>, held: &[Held]) -> (Vec<u8>, Option<String>) {
+        match child() {
             Ok(finished) if finished.status == ExitStatus::Exit(0) => (finished.stdout, None),
             Ok(finished) => {
                 let words = String::from_utf8_lossy(&finished.stderr);

@@ -80,13 +80,13 @@ fn a_child_that_cannot_end_is_remembered_and_its_filesystem_left_alone() {
         stdout: HUNG.to_vec(),
     };
     let runner = Scripted::in_order([Err(error)]);
-    let sheet = asking(&runner, &root, folder.path()).ask(&paths());
+    let sheet = asking(&runner, &root, folder.path()).ask(paths()).answer();
     assert_eq!(sheet.blind, [""; 0]);
     let of = sheet.said.unwrap().of;
     assert!(of["/b"].hung && of["/a"].bytes == 10);
 
     let runner = Scripted::in_order([answered("{\"path\":\"/a\",\"bytes\":11}\n")]);
-    let sheet = asking(&runner, &root, folder.path()).ask(&paths());
+    let sheet = asking(&runner, &root, folder.path()).ask(paths()).answer();
     let of = sheet.said.unwrap().of;
     assert!(of["/b"].hung && of["/a"].bytes == 11);
     assert!(!runner.commands()[0].args.contains(&"/b".to_owned()), "the hung one is not asked again");
@@ -100,7 +100,7 @@ fn a_child_that_could_not_be_run_is_blindness() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::default();
     let runner = Scripted::in_order([]);
-    let sheet = asking(&runner, &root, folder.path()).ask(&paths());
+    let sheet = asking(&runner, &root, folder.path()).ask(paths()).answer();
     assert!(sheet.blind[0].contains("/a, /b not asked"), "{:?}", sheet.blind);
 }
 
