@@ -58,10 +58,13 @@ fn a_site_that_drains_but_does_not_set_down_drains() {
     assert!(!kinds(&output).contains(&"down"), "{:?}", output.decisions);
 }
 
+/// A change to what a pass knows.
+type Change<'a> = &'a dyn Fn(&mut Input<'_>);
+
 #[test]
 fn what_holds_a_drain_holds_a_down() {
     let (catalog, policy) = (catalog(), asks_for(Intent::Down));
-    let holds: [(&str, &dyn Fn(&mut Input<'_>)); 3] = [
+    let holds: [(&str, Change<'_>); 3] = [
         ("foreign_reason", &|input| {
             let mut record = node_record("MIXED", "changing a fan");
             record.state.push("DRAIN".to_owned());

@@ -101,8 +101,9 @@ fn written(racks: &[(String, Vec<u16>)], indent: usize, quoted: bool) -> String 
     let mut text = format!("- topology: t\n  tree:\n{}switches:\n", pad(2));
     for (name, nodes) in racks {
         let nodes: Vec<String> = nodes.iter().map(|n| format!("n{n}")).collect();
-        text +=
-            &format!("{}- switch: {name}\n{}  nodes: {quote}{}{quote}\n", pad(3), pad(3), nodes.join(","));
+        let rack =
+            format!("{}- switch: {name}\n{}  nodes: {quote}{}{quote}\n", pad(3), pad(3), nodes.join(","));
+        text.push_str(&rack);
     }
     text
 }
