@@ -104,16 +104,16 @@ mod tests {
         fn a_list_is_arranged_as_the_standard_library_sorts_it(
             list in proptest::collection::vec((0_u8..6, any::<u16>()), 0..200),
         ) {
-            let sorted = |sort: &dyn Fn(&mut Vec<(u8, u16)>)| {
+            let sorted = |sort: fn(&mut [(u8, u16)])| {
                 let mut list = list.clone();
                 sort(&mut list);
                 list
             };
-            prop_assert_eq!(sorted(&|l| l.arrange()), sorted(&|l| l.sort()));
-            prop_assert_eq!(sorted(&|l| l.arrange_by_key(|x| x.0)), sorted(&|l| l.sort_by_key(|x| x.0)));
+            prop_assert_eq!(sorted(|l| l.arrange()), sorted(|l| l.sort()));
+            prop_assert_eq!(sorted(|l| l.arrange_by_key(|x| x.0)), sorted(|l| l.sort_by_key(|x| x.0)));
             prop_assert_eq!(
-                sorted(&|l| l.arrange_by(|a, b| b.0.cmp(&a.0))),
-                sorted(&|l| l.sort_by(|a, b| b.0.cmp(&a.0)))
+                sorted(|l| l.arrange_by(|a, b| b.0.cmp(&a.0))),
+                sorted(|l| l.sort_by_key(|x| std::cmp::Reverse(x.0)))
             );
         }
     }
