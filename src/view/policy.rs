@@ -33,6 +33,8 @@ pub(crate) struct ModesView {
     pub(crate) requeue: Mode,
     /// Refusing a job in the prolog.
     pub(crate) refuse_job: Mode,
+    /// Setting a node down, where a rule asks for it.
+    pub(crate) down: Mode,
 }
 
 impl PolicyView {
@@ -47,6 +49,7 @@ impl PolicyView {
             drain: policy.mode.of(Intent::Drain),
             requeue: policy.mode.of(Intent::Requeue),
             refuse_job: policy.mode.of(Intent::RefuseJob),
+            down: policy.mode.of(Intent::Down),
         };
         let brings_back = policy.repair.resume.mode(mode.drain) == Some(Mode::Act);
         Self { present: error.is_some() || path.exists(), path, error, mode, brings_back }
@@ -54,8 +57,9 @@ impl PolicyView {
 }
 
 impl ModesView {
-    /// Each action with its mode.
-    pub(crate) const fn each(&self) -> [(&'static str, Mode); 3] {
-        [("drain", self.drain), ("requeue", self.requeue), ("refuse_job", self.refuse_job)]
+    /// Each key of `[mode]` with the mode that holds.
+    pub(crate) const fn each(&self) -> [(&'static str, Mode); 4] {
+        let Self { drain, requeue, refuse_job, down } = *self;
+        [("drain", drain), ("requeue", requeue), ("refuse_job", refuse_job), ("down", down)]
     }
 }

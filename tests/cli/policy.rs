@@ -131,6 +131,31 @@ fn the_policy_that_holds_is_shown_also_when_it_is_broken() {
         .says("drain: monitor");
 }
 
+/// Every key of `[mode]`, by the word of whoever reads the file.
+fn mode_keys(node: &Node) -> Vec<String> {
+    let path = write(node, "new.toml", "version = 1\n[mode]\nno_such_key = \"act\"\n");
+    let json = node.run(&["--json", "policy", "check", &path]).expect(1).json();
+    let said = json["error"].as_str().unwrap().split_once("expected one of ").unwrap().1.to_owned();
+    said.split('`').skip(1).step_by(2).map(str::to_owned).filter(|key| key != "default").collect()
+}
+
+#[test]
+fn a_mode_that_the_policy_sets_and_the_page_leaves_out_would_hide_what_is_done() {
+    let node = node();
+    let keys = mode_keys(&node);
+    assert!(keys.contains(&"down".to_owned()) && keys.len() > 3, "{keys:?}");
+    for key in &keys {
+        node.write("policy.toml", &format!("version = 1\n[mode]\n{key} = \"act\"\n"));
+        let mut shown = node.run(&["policy", "show"]).expect(0);
+        let status = node.run(&["--json", "status"]).json();
+        for other in &keys {
+            let mode = if other == key { "act" } else { "monitor" };
+            shown = shown.says(&format!("  {other}: {mode}\n"));
+            assert_eq!(status["policy"]["mode"][other], mode, "{other} with {key} = act: {status}");
+        }
+    }
+}
+
 #[test]
 fn a_stricter_policy_over_the_past_is_told_as_the_difference_it_makes() {
     let node = Node::with(a_gpu_dies_and_it_is_seen_to);

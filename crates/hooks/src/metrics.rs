@@ -46,7 +46,7 @@ fn of_the_pass(ctx: &Ctx<'_>, up: bool, took: Duration, all: &mut Exposition) {
     all.value("slurm_triage_pass_timestamp_seconds", "When the last health check ended.", seconds(ctx.now()));
     all.value("slurm_triage_pass_seconds", "Wall time of the last health check.", took.as_secs_f64());
     let act = |intent: Intent| f64::from(u8::from(ctx.policy.mode.of(intent) == triage_core::Mode::Act));
-    let modes = [Intent::Drain, Intent::Requeue, Intent::RefuseJob];
+    let modes = [Intent::Drain, Intent::Requeue, Intent::RefuseJob, Intent::Down];
     all.gauge(
         "slurm_triage_acts",
         "1 where the policy lets an action be carried out, 0 in monitor mode.",
