@@ -320,6 +320,7 @@ fn a_filesystem_that_hangs_is_named_and_a_node_is_not_drained_for_it() {
         space: Some(Sheet::read(Space {
             of: BTreeMap::from([("/scratch".to_owned(), hung.clone())]),
             deadline_ms: 3000,
+            ..Space::default()
         })),
         ..well()
     };

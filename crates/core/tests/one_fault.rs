@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use support::looked::Node;
 use support::*;
 use triage_core::checks::*;
-use triage_core::facts::host::{Array, Disk, Disks, Edac, Errors, Mount, Mounts, Raid};
+use triage_core::facts::host::{
+    Answer, Array, Disk, Disks, Edac, Errors, Health, Mount, Mounts, Raid, Space,
+};
 use triage_core::facts::nic::{NetInterface, NicFacts, RdmaPort};
 use triage_core::facts::{NodeFacts, Sheet};
 use triage_core::*;
@@ -89,6 +91,45 @@ fn a_controller_that_the_kernel_gave_up_is_one_case_and_its_coming_back_alone_pr
         }
         assert!(node.only().is_open(), "a disk that failed once is not well because it answers again");
     });
+}
+
+/// A disk at work that tells this of itself, or nothing at all.
+fn smart(warnings: Option<u64>) -> NodeFacts {
+    let health = warnings.map(|warnings| Health { warnings, ..Health::default() });
+    let answer = Answer { error: health.is_none().then(|| "EACCES".to_owned()), health, ..Answer::default() };
+    let disks = BTreeMap::from([("nvme3".to_owned(), answer)]);
+    NodeFacts { space: Some(Sheet::read(Space { disks, ..Space::default() })), ..nvme("live") }
+}
+
+#[test]
+fn a_disk_that_calls_itself_read_only_is_one_case_with_the_kernels_word_about_it() {
+    let line = "nvme nvme3: Disabling device after reset failure: -19";
+    let told = Told { well: smart(Some(0)), bad: smart(Some(8)), lines: &[line], fault: "disk.failed" };
+    in_every_order(&told, |node, now| {
+        for secs in [60, 400] {
+            node.pass(now + secs, &smart(Some(0)), &[]);
+        }
+        assert!(node.only().is_open(), "what the kernel lost is not back because the disk says so");
+    });
+}
+
+#[test]
+fn only_the_disk_itself_takes_its_warning_back() {
+    let mut node = Node::new();
+    for secs in [0, 60] {
+        node.pass(secs, &smart(Some(8)), &[]);
+    }
+    let case = node.only();
+    assert_eq!((case.fault.as_str(), case.clears), ("disk.failed", ClearedBy::CheckPasses));
+    assert_eq!(case.advice, Advice::Watch, "noted as shipped, as a dead disk is");
+    for secs in [120, 600] {
+        node.pass(secs, &smart(None), &[]);
+    }
+    assert!(node.only().is_open(), "a disk that does not tell takes nothing back");
+    node.pass(660, &smart(Some(0)), &[]);
+    assert!(node.only().is_open(), "not yet for good");
+    node.pass(961, &smart(Some(0)), &[]);
+    assert_eq!(node.cases, []);
 }
 
 fn dimm(uncorrected: u64) -> NodeFacts {

@@ -209,6 +209,17 @@ fn real_library() -> Option<PathBuf> {
 }
 
 #[test]
+fn a_disk_that_cannot_be_asked_is_told_with_its_reason_and_never_as_well() {
+    for (device, why) in [("/dev/null", "ioctl"), ("/dev/nvme-none", "No such file")] {
+        let output = probe().args(["--filesystems", "20000", "--nvme", device]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&told["path"], &told["health"]), (&device.into(), &serde_json::Value::Null));
+        assert!(told["error"].as_str().unwrap().contains(why), "{told}");
+    }
+}
+
+#[test]
 fn filesystems_are_told_one_a_line_and_a_wrong_word_is_usage() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path().to_str().unwrap();

@@ -64,6 +64,7 @@ pub const ALL: &[Check] = &[
     host::tables::FILES,
     host::raid::CHECK,
     host::disks::CHECK,
+    host::smart::CHECK,
     host::firmware::CHECK,
     host::edac::UNCORRECTED,
     host::edac::CORRECTED,

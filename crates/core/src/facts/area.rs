@@ -14,6 +14,8 @@ vocabulary! {
         Mounts = "mounts",
         /// statvfs(2) on each filesystem, in the killable child.
         Space = "space",
+        /// The health log of the node's own NVMe controllers, in the same child.
+        Smart = "smart",
         /// `/proc/meminfo`, `/sys/kernel/mm/hugepages`.
         Memory = "memory",
         /// `/proc/<pid>/stat` of every process.

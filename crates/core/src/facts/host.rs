@@ -37,11 +37,14 @@ pub struct Mount {
 pub struct Space {
     /// By mount point.
     pub of: BTreeMap<String, Answer>,
+    /// What the node's own NVMe controllers answered, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub disks: BTreeMap<String, Answer>,
     /// How long each had to answer, milliseconds.
     pub deadline_ms: u64,
 }
 
-/// What one filesystem answered.
+/// What one filesystem answered, or one NVMe controller.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
@@ -61,6 +64,28 @@ pub struct Answer {
     pub inodes: u64,
     /// Free inodes.
     pub inodes_free: u64,
+    /// A controller's health log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
+}
+
+/// Of an NVMe controller's SMART / Health Information log (page 02h) what is looked at: NVM Express Base Specification 1.4,
+/// section 5.14.1.2; unchanged up to 2.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Health {
+    /// Critical warnings, as they are in this moment: a bit each.
+    pub warnings: u64,
+    /// Composite temperature, kelvin; 0 where none is told.
+    pub kelvin: u64,
+    /// Spare capacity that is left, per cent.
+    pub spare: u64,
+    /// The maker's threshold for it, per cent.
+    pub spare_min: u64,
+    /// The maker's estimate of the life that is used up, per cent; may be above 100, 255 stands for all above 254.
+    pub used: u64,
+    /// Unrecovered data integrity errors over the disk's life.
+    pub media_errors: u64,
 }
 
 /// Memory, KiB as `/proc/meminfo` has it.

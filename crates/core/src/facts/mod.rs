@@ -29,7 +29,7 @@ pub struct NodeFacts {
     /// Mounted filesystems, and those that should be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Sheet<host::Mounts>>,
-    /// Room, and whether each filesystem answers: asked in a process that may hang.
+    /// Room, and whether each filesystem answers, and the health of NVMe controllers: asked in a process that may hang.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space: Option<Sheet<host::Space>>,
     /// Memory and huge pages.
@@ -101,7 +101,7 @@ impl NodeFacts {
         }
         match area {
             Area::Mounts => of(self.mounts.as_ref()),
-            Area::Space => of(self.space.as_ref()),
+            Area::Space | Area::Smart => of(self.space.as_ref()),
             Area::Memory => of(self.memory.as_ref()),
             Area::Processes => of(self.processes.as_ref()),
             Area::Clock => of(self.clock.as_ref()),

@@ -1,4 +1,4 @@
-//! `triage-probe`: reads NVML once and prints the reading as one JSON object; or asks filesystems how they are.
+//! `triage-probe`: reads NVML once and prints the reading as one JSON object; or asks filesystems and disks how they are.
 //!
 //! Run by the other hooks as a child that may be killed or left behind, since any call into NVML can block in the
 //! kernel. It reads no configuration, writes nothing but its answer, and shows in its name (`/proc/PID/comm`) which GPU it
@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use triage_host::facts::space;
+use triage_host::facts::space::{self, How};
 use triage_host::nvml::{self, Progress};
 
 const USAGE: &str = "usage: triage-probe [--library PATH] [--scenario PATH] [--json]
-       triage-probe --filesystems MS [--path PATH | --write PATH]...
+       triage-probe --filesystems MS [--path PATH | --write PATH | --nvme DEVICE]...
 
 Reads all NVIDIA GPUs through NVML and prints the reading as one JSON object.
 
@@ -21,10 +21,11 @@ Reads all NVIDIA GPUs through NVML and prints the reading as one JSON object.
   --scenario PATH  scenario for the simulated library, handed to it as NVML_SIM_SCENARIO
   --json           print JSON; there is no other format
 
-With --filesystems it asks filesystems instead, all at once, for MS milliseconds, and prints one JSON object each.
+With --filesystems it asks filesystems and disks instead, all at once, for MS milliseconds, and prints one JSON object each.
 
   --path PATH      ask the filesystem mounted there how much room it has
   --write PATH     also write a file there that has no name
+  --nvme DEVICE    read the health log of this NVMe controller (/dev/nvme0)
 
 Exit status: 0 a reading was printed, whatever it says; 1 it could not be printed; 2 usage.
 ";
@@ -73,8 +74,8 @@ fn filesystems(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     unsafe { libc::_exit(status) }
 }
 
-/// What to ask, and whether to write there.
-type Asked = Vec<(String, bool)>;
+/// What to ask, and for what.
+type Asked = Vec<(String, How)>;
 
 fn paths(mut arguments: impl Iterator<Item = OsString>) -> Result<(Asked, Duration), String> {
     let millis = arguments
@@ -83,13 +84,11 @@ fn paths(mut arguments: impl Iterator<Item = OsString>) -> Result<(Asked, Durati
         .ok_or("--filesystems needs milliseconds")?;
     let mut paths = Vec::new();
     while let Some(argument) = arguments.next() {
-        let write = match argument.to_str() {
-            Some("--path") => false,
-            Some("--write") => true,
-            _ => return Err(format!("unknown argument {}", argument.display())),
+        let Some((_, how)) = How::OPTIONS.into_iter().find(|(option, _)| argument == *option) else {
+            return Err(format!("unknown argument {}", argument.display()));
         };
         let path = arguments.next().and_then(|path| path.into_string().ok());
-        paths.push((path.ok_or_else(|| format!("{} needs a path", argument.display()))?, write));
+        paths.push((path.ok_or_else(|| format!("{} needs a path", argument.display()))?, how));
     }
     Ok((paths, Duration::from_millis(millis)))
 }

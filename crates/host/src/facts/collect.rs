@@ -49,7 +49,7 @@ impl Collect<'_> {
     pub fn run(&self) -> NodeFacts {
         let mut facts = NodeFacts::new(self.clock.now(), self.boot.clone());
         facts.mounts = self.timed(Area::Mounts, || mounts::read(self.root));
-        let filesystems = self.ask_filesystems(&facts);
+        let asked = self.ask(&facts);
         facts.memory = self.timed(Area::Memory, || memory::read(self.root));
         facts.processes = self.timed(Area::Processes, || processes::read(self.root));
         facts.clock = self.timed(Area::Clock, || clock::read(self.root));
@@ -75,10 +75,7 @@ impl Collect<'_> {
         facts.nic =
             self.timed(Area::Nic, || nic::read(self.root, self.earlier(|before| before.nic.as_ref())));
         facts.driver = self.timed(Area::Driver, || driver::read(self.root, self.gpu_pids));
-        facts.space = self.timed(Area::Space, || match filesystems {
-            Some(asked) => asked.answer(),
-            None => Sheet::blind("which filesystems are mounted is not known"),
-        });
+        facts.space = asked.and_then(|(area, asked)| self.timed(area, || asked.answer()));
         facts.site = self.timed(Area::Site, || self.site.run());
         facts
     }
@@ -94,12 +91,23 @@ impl Collect<'_> {
         Some(sheet)
     }
 
-    /// Asks the filesystems first of all: most of what that takes is spent in another process.
-    fn ask_filesystems(&self, facts: &NodeFacts) -> Option<Asked<'_>> {
-        let mounts = facts.mounts.as_ref()?.said.as_ref().filter(|_| self.areas.contains(&Area::Space))?;
-        let expected: Vec<(String, bool)> =
-            self.expect.mounts.iter().map(|mount| (mount.path.clone(), mount.write)).collect();
-        Some(self.space.ask(space::worth_asking(mounts, &expected)))
+    /// Asks the filesystems and disks first of all: most of what that takes is spent in another process. Where it is not known
+    /// what is mounted no filesystem is asked, and the checks of them are blind on the mounts.
+    fn ask(&self, facts: &NodeFacts) -> Option<(Area, Asked<'_>)> {
+        let area = [Area::Space, Area::Smart].into_iter().find(|area| self.areas.contains(area))?;
+        let mut paths = Vec::new();
+        if self.areas.contains(&Area::Space)
+            && let Some(mounts) = facts.mounts.as_ref().and_then(|sheet| sheet.said.as_ref())
+        {
+            let expected: Vec<(String, bool)> =
+                self.expect.mounts.iter().map(|mount| (mount.path.clone(), mount.write)).collect();
+            paths = space::worth_asking(mounts, &expected);
+        }
+        if self.areas.contains(&Area::Smart) {
+            let before = self.earlier(|before| before.disks.as_ref());
+            paths.extend(space::worth_asking_disks(disks::controllers(self.root, before)));
+        }
+        Some((area, self.space.ask(paths)))
     }
 
     /// What was read of an area earlier in this boot.

@@ -36,15 +36,31 @@ pub(super) fn read(root: &Root, before: Option<&Disks>) -> Sheet<Disks> {
     Sheet { said: Some(Disks { disks }), blind, cost_us: 0 }
 }
 
+/// Names of the node's own NVMe controllers: what of them [`read`] lists, for little. What cannot be listed it tells as well.
+pub(super) fn controllers(root: &Root, before: Option<&Disks>) -> Vec<String> {
+    let folder = root.at(NVME);
+    let mut names = attr::names(&folder).unwrap_or_default();
+    names.retain(|name| {
+        let known = before.is_some_and(|before| before.disks.iter().any(|disk| disk.name == *name));
+        known || is_own(&folder.join(name))
+    });
+    names
+}
+
+/// Controllers of another machine's disks (NVMe over fabrics) come and go with their connections.
+fn is_own(at: &Path) -> bool {
+    attr::text(&at.join("transport")).is_none_or(|transport| transport == "pcie")
+}
+
 type Reader = fn(&Path, &str, Option<&Disk>) -> Option<Disk>;
 
-/// `nvme0`. Controllers of another machine's disks (NVMe over fabrics) come and go with their connections.
+/// `nvme0`.
 fn nvme(at: &Path, name: &str, known: Option<&Disk>) -> Option<Disk> {
     let state = attr::text(&at.join("state")).unwrap_or_default();
     if let Some(known) = known {
         return Some(Disk { state, ..known.clone() });
     }
-    if attr::text(&at.join("transport")).is_some_and(|transport| transport != "pcie") {
+    if !is_own(at) {
         return None;
     }
     Some(Disk {
@@ -109,7 +125,13 @@ mod tests {
     fn said(machine: &Machine, before: Option<&Disks>) -> Disks {
         let sheet = read(&machine.root(), before);
         assert_eq!(sheet.blind, [""; 0]);
-        sheet.said.unwrap()
+        let disks = sheet.said.unwrap();
+        let listed = disks.disks.iter().map(|disk| &disk.name).filter(|name| name.starts_with("nvme"));
+        assert_eq!(
+            controllers(&machine.root(), before).iter().collect::<Vec<_>>(),
+            listed.collect::<Vec<_>>()
+        );
+        disks
     }
 
     #[test]

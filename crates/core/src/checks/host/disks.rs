@@ -79,12 +79,12 @@ fn is_learned(input: &CheckInput<'_>, known: &Resource) -> bool {
     learned.any(|disk| resource(&disk.name) == *known || resource(&disk.serial) == *known)
 }
 
-fn resource(name: &str) -> Resource {
+pub(super) fn resource(name: &str) -> Resource {
     Resource::Disk(name.to_owned())
 }
 
 /// ` (SAMSUNG MZQL23T8, S64H...)`: by which a person finds it in its slot.
-fn of(model: Option<&str>, serial: Option<&str>) -> String {
+pub(super) fn of(model: Option<&str>, serial: Option<&str>) -> String {
     let known: Vec<&str> = model.into_iter().chain(serial).collect();
     if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }

@@ -13,6 +13,7 @@ pub(super) mod processes;
 pub(super) mod pstore;
 pub(super) mod raid;
 pub(super) mod services;
+pub(super) mod smart;
 pub(super) mod space;
 pub(super) mod tables;
 

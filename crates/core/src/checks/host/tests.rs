@@ -151,6 +151,7 @@ fn a_servers_filesystem_that_is_full_is_the_servers_business() {
         space: read(Space {
             of: of.iter().map(|(path, used)| ((*path).to_owned(), answer(*used))).collect(),
             deadline_ms: 9,
+            ..Space::default()
         }),
         ..NodeFacts::default()
     };

@@ -1,4 +1,4 @@
-//! The child's side: asks every filesystem at once, each in a thread of its own, and tells what came of it line by line.
+//! The child's side: asks every filesystem and disk at once, each in a thread of its own, and tells what came of it line by line.
 //! A thread that hangs in the kernel cannot be waited for and not always be killed; the process ends without it.
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use triage_core::facts::host::Answer;
 
-use super::Line;
+use super::{How, Line, smart};
 
-/// What one thread needs: statvfs and two short lines of code.
+/// What one thread needs: statvfs or an ioctl, and two short lines of code.
 const STACK: usize = 128 * 1024;
 
 /// Asks each of `paths`, writing where `write` says so, and prints one line of JSON an answer. Returns once all have
@@ -20,18 +20,18 @@ const STACK: usize = 128 * 1024;
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn ask(paths: &[(String, bool)], deadline: Duration, out: &mut dyn Write) -> io::Result<()> {
+pub fn ask(paths: &[(String, How)], deadline: Duration, out: &mut dyn Write) -> io::Result<()> {
     let until = Instant::now() + deadline;
     let (tell, told) = mpsc::channel();
     let mut waiting: Vec<Waiting> = Vec::new();
-    for (number, (path, write)) in paths.iter().enumerate() {
-        let (path, write, tell) = (path.clone(), *write, tell.clone());
+    for (number, (path, how)) in paths.iter().enumerate() {
+        let (path, how, tell) = (path.clone(), *how, tell.clone());
         let shown = path.clone();
         let begun = std::thread::Builder::new().stack_size(STACK).spawn(move || {
             // SAFETY: asks for a number.
             let thread = unsafe { libc::gettid() };
             let _ = tell.send((number, Said::Begun(thread)));
-            let _ = tell.send((number, Said::Answer(Box::new(answer(&path, write)))));
+            let _ = tell.send((number, Said::Answer(Box::new(answer(&path, how)))));
         });
         if let Err(error) = begun {
             let answer = Answer { error: Some(format!("not asked: {error}")), ..Answer::default() };
@@ -82,10 +82,14 @@ fn line(out: &mut dyn Write, path: &str, answer: Answer) -> io::Result<()> {
     out.flush()
 }
 
-fn answer(path: &str, write: bool) -> Answer {
+fn answer(path: &str, how: How) -> Answer {
+    let told = match how {
+        How::Health => smart::ask(path).map(|health| Answer { health: Some(health), ..Answer::default() }),
+        How::Room | How::Write => statvfs(path),
+    };
     let mut answer =
-        statvfs(path).unwrap_or_else(|error| Answer { error: Some(error.to_string()), ..Answer::default() });
-    if write && answer.error.is_none() {
+        told.unwrap_or_else(|error| Answer { error: Some(error.to_string()), ..Answer::default() });
+    if how == How::Write && answer.error.is_none() {
         answer.write_error = try_write(Path::new(path)).err().map(|error| error.to_string());
     }
     answer

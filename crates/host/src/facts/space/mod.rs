@@ -1,7 +1,8 @@
-//! How much room there is on each filesystem, and whether it answers at all. Any question to a filesystem may hang in the
-//! kernel, so a child asks (`triage-probe --filesystems`): it has a deadline, and what did not answer by then is the
-//! finding. A filesystem that still holds an earlier child is not asked again.
+//! How much room there is on each filesystem, and whether it answers at all; and how NVMe disks say they are. Any question to
+//! a filesystem or a disk may hang in the kernel, so a child asks (`triage-probe --filesystems`): it has a deadline, and what
+//! did not answer by then is the finding. What still holds an earlier child is not asked again.
 mod child;
+mod smart;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +21,12 @@ pub use child::ask;
 
 /// Most filesystems asked in one pass.
 const MAX_PATHS: usize = 96;
+
+/// Most NVMe controllers asked in one pass. A node for data has two dozen.
+const MAX_DISKS: usize = 64;
+
+/// Where their character devices are.
+const DEV: &str = "/dev/";
 
 /// What the child has beyond the filesystems' own deadline, for its own start and end.
 const CHILD_SLACK: Duration = Duration::from_millis(500);
@@ -40,6 +47,27 @@ struct Line {
     answer: Answer,
 }
 
+/// What is asked of one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// A filesystem: its room.
+    Room,
+    /// A filesystem: its room, and whether it can be written to.
+    Write,
+    /// An NVMe controller's character device: its health log.
+    Health,
+}
+
+impl How {
+    /// Each with its option of `triage-probe --filesystems`.
+    pub const OPTIONS: [(&'static str, Self); 3] =
+        [("--path", Self::Room), ("--write", Self::Write), ("--nvme", Self::Health)];
+
+    fn option(self) -> &'static str {
+        Self::OPTIONS.iter().find(|(_, how)| *how == self).map_or("", |(option, _)| option)
+    }
+}
+
 /// How to ask.
 pub struct Asking<'a> {
     /// Runs the child.
@@ -55,11 +83,11 @@ pub struct Asking<'a> {
 }
 
 /// Which filesystems are worth asking: each device once, those that are expected in any case. `true`: write as well.
-pub fn worth_asking(mounts: &Mounts, expected: &[(String, bool)]) -> Vec<(String, bool)> {
-    let mut paths: Vec<(String, bool)> = Vec::new();
+pub fn worth_asking(mounts: &Mounts, expected: &[(String, bool)]) -> Vec<(String, How)> {
+    let mut paths: Vec<(String, How)> = Vec::new();
     for (path, write) in expected {
         if mounts.mounted.iter().any(|mount| mount.path == *path) {
-            paths.push((path.clone(), *write));
+            paths.push((path.clone(), if *write { How::Write } else { How::Room }));
         }
     }
     let mut devices: Vec<&str> = Vec::new();
@@ -73,27 +101,32 @@ pub fn worth_asking(mounts: &Mounts, expected: &[(String, bool)]) -> Vec<(String
         }
         devices.push(&mount.device);
         if !paths.iter().any(|(path, _)| *path == mount.path) {
-            paths.push((mount.path.clone(), false));
+            paths.push((mount.path.clone(), How::Room));
         }
     }
     paths.truncate(MAX_PATHS);
     paths
 }
 
+/// The same for NVMe controllers, by their names.
+pub fn worth_asking_disks(controllers: Vec<String>) -> impl Iterator<Item = (String, How)> {
+    controllers.into_iter().take(MAX_DISKS).map(|name| (format!("{DEV}{name}"), How::Health))
+}
+
 /// A question that is on its way: the child works while other things are looked at.
 pub struct Asked<'a> {
     asking: &'a Asking<'a>,
-    paths: Vec<(String, bool)>,
+    paths: Vec<(String, How)>,
     held: Vec<Held>,
     of: BTreeMap<String, Answer>,
     deadline_ms: u64,
-    /// Nobody needs to be asked: every filesystem is held by an earlier child, or there is none.
+    /// `None`: nobody needs to be asked. All are held by an earlier child, or there are none.
     child: Option<Started<'a>>,
 }
 
 impl Asking<'_> {
     /// Asks, and leaves the answer for later.
-    pub fn ask(&self, paths: Vec<(String, bool)>) -> Asked<'_> {
+    pub fn ask(&self, paths: Vec<(String, How)>) -> Asked<'_> {
         let deadline_ms = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX);
         let held = self.held();
         let mut of: BTreeMap<String, Answer> = BTreeMap::new();
@@ -103,15 +136,15 @@ impl Asking<'_> {
                 of.insert(path.clone(), Answer { hung: true, wchan, ..Answer::default() });
             }
         }
-        let free: Vec<&(String, bool)> = paths.iter().filter(|(path, _)| !of.contains_key(path)).collect();
+        let free: Vec<&(String, How)> = paths.iter().filter(|(path, _)| !of.contains_key(path)).collect();
         let child = (!free.is_empty()).then(|| self.start(&free, deadline_ms));
         Asked { asking: self, paths, held, of, deadline_ms, child }
     }
 
-    fn start(&self, free: &[&(String, bool)], deadline_ms: u64) -> Started<'_> {
+    fn start(&self, free: &[&(String, How)], deadline_ms: u64) -> Started<'_> {
         let mut args = vec!["--filesystems".to_owned(), deadline_ms.to_string()];
-        for (path, write) in free {
-            args.extend([if *write { "--write" } else { "--path" }.to_owned(), path.clone()]);
+        for (path, how) in free {
+            args.extend([how.option().to_owned(), path.clone()]);
         }
         let mut command = Command::new(&self.program, self.deadline.saturating_add(CHILD_SLACK)).args(args);
         command.output_cap = ANSWER_CAP;
@@ -123,20 +156,34 @@ impl Asked<'_> {
     /// Waits for the answer, no longer than the child's deadline.
     pub fn answer(self) -> Sheet<Space> {
         let Self { asking, paths, held, mut of, deadline_ms, child } = self;
-        let Some(child) = child else { return Sheet::read(Space { of, deadline_ms }) };
-        let (said, why) = asking.said(child, &held);
-        of.extend(lines(&said, &paths));
-        let missing: Vec<&str> =
-            paths.iter().map(|(path, _)| path.as_str()).filter(|path| !of.contains_key(*path)).collect();
+        let mut why = None;
+        if let Some(child) = child {
+            let (said, reason) = asking.said(child, &held);
+            of.extend(lines(&said, &paths));
+            why = reason;
+        }
+        let why = why.as_deref().unwrap_or("no answer");
+        let mut space = Space { deadline_ms, ..Space::default() };
+        let mut missing = Vec::new();
+        for (path, how) in paths {
+            let answer = of.remove(&path);
+            if how == How::Health {
+                let answer = answer.unwrap_or_else(|| Answer {
+                    error: Some(format!("not asked: {why}")),
+                    ..Answer::default()
+                });
+                space.disks.insert(path.trim_start_matches(DEV).to_owned(), answer);
+            } else if let Some(answer) = answer {
+                space.of.insert(path, answer);
+            } else {
+                missing.push(path);
+            }
+        }
         let mut blind = Vec::new();
         if !missing.is_empty() {
-            blind.push(format!(
-                "{} not asked: {}",
-                missing.join(", "),
-                why.unwrap_or_else(|| "no answer".to_owned())
-            ));
+            blind.push(format!("{} not asked: {why}", missing.join(", ")));
         }
-        Sheet { said: Some(Space { of, deadline_ms }), blind, cost_us: 0 }
+        Sheet { said: Some(space), blind, cost_us: 0 }
     }
 }
 
@@ -164,7 +211,7 @@ impl Asking<'_> {
     /// Children that were left behind and are still there.
     fn held(&self) -> Vec<Held> {
         let Ok(text) = fs::read_to_string(&self.notes) else { return Vec::new() };
-        let held: Vec<Held> = text.lines().take(MAX_PATHS).filter_map(Held::parse).collect();
+        let held: Vec<Held> = text.lines().take(MAX_PATHS + MAX_DISKS).filter_map(Held::parse).collect();
         let still = |held: &Held| {
             self.root
                 .process(held.pid)
@@ -177,7 +224,7 @@ impl Asking<'_> {
         still
     }
 
-    /// Remembers which filesystems hold a child that could not be killed.
+    /// Remembers what holds a child that could not be killed.
     fn note(&self, pid: u32, said: &[u8], held: &[Held]) {
         let Some(stat) = self.root.process(pid) else { return };
         let hung = parse(said).filter(|line| line.answer.hung);
@@ -188,7 +235,7 @@ impl Asking<'_> {
 }
 
 /// Of a child's answer only what it was asked for counts.
-fn lines<'a>(said: &'a [u8], paths: &'a [(String, bool)]) -> impl Iterator<Item = (String, Answer)> + 'a {
+fn lines<'a>(said: &'a [u8], paths: &'a [(String, How)]) -> impl Iterator<Item = (String, Answer)> + 'a {
     parse(said)
         .filter(|line| paths.iter().any(|(path, _)| *path == line.path))
         .map(|line| (line.path, line.answer))
@@ -198,7 +245,7 @@ fn parse(said: &[u8]) -> impl Iterator<Item = Line> + '_ {
     said.split(|b| *b == b'\n').filter_map(|line| triage_core::json::from_bytes(line).ok())
 }
 
-/// A child that hangs over a filesystem: `pid start path` in the notes.
+/// A child that hangs over a filesystem or a disk: `pid start path` in the notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Held {
     pid: u32,

@@ -20,23 +20,30 @@ fn a_device_is_asked_once_and_an_image_not_at_all() {
     ];
     let mounts = Mounts { mounted, fstab: Vec::new() };
     let expected = [("/scratch".to_owned(), true), ("/absent".to_owned(), false)];
-    let paths: Vec<(String, bool)> = worth_asking(&mounts, &expected);
-    let told: Vec<(&str, bool)> = paths.iter().map(|(path, write)| (path.as_str(), *write)).collect();
-    assert_eq!(told, [("/scratch", true), ("/", false), ("/dev/shm", false)]);
+    let paths = worth_asking(&mounts, &expected);
+    let told: Vec<(&str, How)> = paths.iter().map(|(path, how)| (path.as_str(), *how)).collect();
+    assert_eq!(told, [("/scratch", How::Write), ("/", How::Room), ("/dev/shm", How::Room)]);
 }
 
 #[test]
 fn the_child_tells_room_errors_and_writes_without_leaving_anything() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path().display().to_string();
-    let paths = [(here.clone(), true), ("/nonexistent".to_owned(), false), ("/proc".to_owned(), true)];
+    let paths = [
+        (here.clone(), How::Write),
+        ("/nonexistent".to_owned(), How::Room),
+        ("/proc".to_owned(), How::Write),
+        ("/dev/null".to_owned(), How::Health),
+    ];
     let mut out = Vec::new();
     child::ask(&paths, Duration::from_secs(20), &mut out).unwrap();
     let of: BTreeMap<String, Answer> = lines(&out, &paths).collect();
-    assert_eq!(of.len(), 3);
+    assert_eq!(of.len(), 4);
     assert!(of[&here].bytes > 0 && of[&here].error.is_none() && of[&here].write_error.is_none(), "{of:?}");
     assert!(of["/nonexistent"].error.is_some());
     assert!(of["/proc"].write_error.is_some());
+    let disk = &of["/dev/null"];
+    assert!(disk.health.is_none() && disk.error.as_deref().unwrap().contains("ioctl"), "{disk:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -44,7 +51,7 @@ fn the_child_tells_room_errors_and_writes_without_leaving_anything() {
 fn what_does_not_answer_in_time_is_named_and_the_rest_is_told() {
     let mut out = Vec::new();
     // With no time at all nothing can have answered.
-    child::ask(&[("/".to_owned(), false)], Duration::ZERO, &mut out).unwrap();
+    child::ask(&[("/".to_owned(), How::Room)], Duration::ZERO, &mut out).unwrap();
     let told: Vec<Line> = parse(&out).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].answer.hung || told[0].answer.bytes > 0);
@@ -63,8 +70,8 @@ fn asking<'a>(runner: &'a Scripted, root: &'a Root, folder: &Path) -> Asking<'a>
 const HUNG: &[u8] =
     b"{\"path\":\"/a\",\"bytes\":10}\n{\"path\":\"/b\",\"hung\":true,\"wchan\":\"nfs_wait\"}\n";
 
-fn paths() -> Vec<(String, bool)> {
-    vec![("/a".to_owned(), false), ("/b".to_owned(), false)]
+fn paths() -> Vec<(String, How)> {
+    vec![("/a".to_owned(), How::Room), ("/b".to_owned(), How::Room)]
 }
 
 #[test]
@@ -102,6 +109,28 @@ fn a_child_that_could_not_be_run_is_blindness() {
     let runner = Scripted::in_order([]);
     let sheet = asking(&runner, &root, folder.path()).ask(paths()).answer();
     assert!(sheet.blind[0].contains("/a, /b not asked"), "{:?}", sheet.blind);
+}
+
+#[test]
+fn disks_are_asked_beside_the_filesystems_and_what_came_of_them_is_kept_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let names = (0..100).map(|number| format!("nvme{number}")).collect();
+    let mut asked = paths();
+    asked.extend(worth_asking_disks(names));
+    assert_eq!(asked.len(), 2 + MAX_DISKS);
+    asked.truncate(5);
+    let told = "{\"path\":\"/a\",\"bytes\":10}\n{\"path\":\"/b\",\"bytes\":10}\n{\"path\":\"/dev/nvme0\",\"health\":{\"warnings\":8}}\n{\"path\":\"/dev/nvme1\",\"error\":\"Permission denied\"}\n";
+    let runner = Scripted::in_order([answered(told)]);
+    let sheet = asking(&runner, &root, folder.path()).ask(asked).answer();
+    assert_eq!(sheet.blind, [""; 0], "a disk without an answer makes no filesystem blind");
+    let space = sheet.said.unwrap();
+    assert_eq!(space.of.keys().collect::<Vec<_>>(), ["/a", "/b"]);
+    assert_eq!(space.disks["nvme0"].health.unwrap().warnings, 8);
+    assert_eq!(space.disks["nvme1"].error.as_deref(), Some("Permission denied"));
+    assert_eq!(space.disks["nvme2"].error.as_deref(), Some("not asked: no answer"));
+    let args = &runner.commands()[0].args;
+    assert_eq!(args[2..8], ["--path", "/a", "--path", "/b", "--nvme", "/dev/nvme0"]);
 }
 
 proptest! {
