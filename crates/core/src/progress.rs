@@ -69,7 +69,7 @@ impl Progress {
         })
     }
 
-    /// From what a verdict tells: the other way of [`Progress::told`].
+    /// From what a verdict tells: the other way of `told`.
     pub fn of(told: &[Evidence]) -> Self {
         let found = told.iter().find(|evidence| evidence.code.as_str() == CODE);
         found.and_then(|evidence| evidence.text.parse().ok()).unwrap_or_default()

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::OutputRequest;
 use super::pattern::Pattern;
 
-/// What [`append`] answers where the line stands already.
+/// What `append` answers where the line stands already.
 pub const STANDS: &str = "the line stands in its output already";
 
 /// Longest answer, bytes.
