@@ -10,6 +10,7 @@ mod drill;
 mod expedited;
 mod foreign;
 mod gates;
+mod gone_jobs;
 mod gpu_lost;
 mod healthy;
 mod hung_nvml;

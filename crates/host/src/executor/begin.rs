@@ -11,7 +11,7 @@ use std::time::Duration;
 use triage_core::{JobRecord, Outcome, RunId, Stamp};
 
 use super::Executor;
-use super::requeue::named;
+use super::requeue::{another_run, named};
 use crate::clock::Deadline;
 use crate::slurm::{Refusal, ScontrolError};
 
@@ -43,6 +43,9 @@ impl Executor<'_> {
         let mut settled: Option<Deadline> = None;
         loop {
             match self.parts(run) {
+                Ok((_, jobs)) if jobs.iter().any(|job| is_new(run, job)) => {
+                    return self.left_alone("the job id belongs to another job now, left alone");
+                }
                 Ok((name, jobs)) => match all(run, &jobs) {
                     Step::Over(why) => return self.done(why),
                     Step::Clear if settled.is_none() => {
@@ -93,6 +96,11 @@ impl Executor<'_> {
             wait => format!("begins in {wait} s: it was requeued a short while ago"),
         })
     }
+}
+
+/// A job that was never restarted and is not the one we requeued.
+fn is_new(run: &RunId, job: &JobRecord) -> bool {
+    job.restarts <= run.restart && another_run(run, job).is_some()
 }
 
 /// Each component of a het job gets a begin time of its own, once its own epilogs have ended: it is the last that counts.

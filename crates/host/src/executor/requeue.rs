@@ -90,15 +90,18 @@ pub(super) fn named(run: &RunId, job: &JobRecord) -> RunId {
     RunId { array: job.array.or(run.array), het: job.het.or(run.het), ..run.clone() }
 }
 
-/// Slurm gives job ids again, after a loss of its state or a wrap. A run that began clearly later than ours is not it.
+/// Slurm gives job ids again, after a loss of its state or a wrap. A run that began clearly later than ours is not it, and
+/// neither is a job that has not been restarted since and was submitted after ours had begun.
 pub(super) fn another_run(run: &RunId, job: &JobRecord) -> Option<String> {
-    // Of a job that waits this is when it may begin.
-    let began = job.fields.get("StartTime").filter(|_| job.state != "PENDING")?.parse().ok()?;
-    let latest = run.start.plus_secs(CLOCKS_APART_S);
-    let other = Stamp::from_secs(began) > latest;
-    other.then(|| {
-        format!("job {} is another run now, begun at {}, left alone", run.job, Stamp::from_secs(began))
-    })
+    // Of a job that waits the start is when it may begin; a requeue sets the time of the submission anew (both on 22.05).
+    let (field, did) = match job.state.as_str() {
+        "PENDING" if job.restarts > run.restart => return None,
+        "PENDING" => ("SubmitTime", "submitted"),
+        _ => ("StartTime", "begun"),
+    };
+    let at = Stamp::from_secs(job.fields.get(field)?.parse().ok()?);
+    let other = at > run.start.plus_secs(CLOCKS_APART_S);
+    other.then(|| format!("job {} is another one now, {did} at {at}, left alone", run.job))
 }
 
 /// What was decided without the job's record is checked here; what was decided with it, again.

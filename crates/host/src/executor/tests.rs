@@ -25,6 +25,7 @@ struct Slurm {
     requeue: u8,
     batch: u8,
     excluded: String,
+    submitted: i64,
     started: i64,
     name: String,
     comment: String,
@@ -45,6 +46,7 @@ impl Slurm {
             requeue: 1,
             batch: 1,
             excluded: "(null)".into(),
+            submitted: 1_799_999_000,
             started: 1_800_000_000,
             name: "JobId=43 ArrayJobId=42 ArrayTaskId=1".into(),
             comment: String::new(),
@@ -63,7 +65,7 @@ impl Slurm {
                 if self.extra.is_empty() { String::new() } else { format!(" Extra={}", self.extra) },
             )),
             ["-o", "show", "job", "42_1" | "43"] => answered(&format!(
-                "{} JobName=x JobState={} Reason={} Requeue={} Restarts={} BatchFlag={} ExitCode=1:0 StartTime={} \
+                "{} JobName=x JobState={} Reason={} Requeue={} Restarts={} BatchFlag={} ExitCode=1:0 SubmitTime={} StartTime={} \
                  ExcNodeList={} NodeList=n[1-2]{}\n",
                 self.name,
                 self.job,
@@ -71,6 +73,7 @@ impl Slurm {
                 self.requeue,
                 self.restarts,
                 self.batch,
+                self.submitted,
                 self.started,
                 self.excluded,
                 if self.comment.is_empty() {
@@ -327,6 +330,28 @@ fn a_job_that_may_not_be_run_again_is_left_alone() {
         let (outcomes, after) = execute(slurm.clone(), &requeue(false), 1);
         assert!(!outcomes[0].done, "{slurm:?}");
         assert!(after.changes.is_empty(), "{slurm:?}");
+    }
+}
+
+/// Slurm gives an id again after a loss of its state. The new job has never been restarted, as the old one had not.
+#[test]
+fn a_new_job_under_the_old_id_is_neither_requeued_nor_kept_off_nor_hurried() {
+    let later = 1_800_000_000 + 3_600;
+    let new = Slurm { submitted: later, started: later + 60, ..Slurm::healthy() };
+    for slurm in [
+        Slurm { job: "PENDING".into(), why: "BeginTime".into(), ..new.clone() },
+        Slurm { job: "PENDING".into(), why: "JobHeldUser".into(), ..new.clone() },
+        Slurm { job: "RUNNING".into(), why: "None".into(), ..new.clone() },
+        Slurm { job: "FAILED".into(), ..new },
+    ] {
+        for action in [requeue(false), begin()] {
+            let (outcomes, after) = execute(slurm.clone(), &action, 2);
+            assert!(after.changes.is_empty(), "{slurm:?}: {:?}", after.changes);
+            for outcome in outcomes {
+                assert!(!outcome.done && !outcome.retry, "{slurm:?}: {}", outcome.answer);
+                assert!(outcome.answer.contains("another"), "{}", outcome.answer);
+            }
+        }
     }
 }
 
