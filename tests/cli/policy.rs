@@ -145,7 +145,7 @@ fn a_mode_that_the_policy_sets_and_the_page_leaves_out_would_hide_what_is_done()
     let keys = mode_keys(&node);
     assert!(keys.contains(&"down".to_owned()) && keys.len() > 3, "{keys:?}");
     for key in &keys {
-        node.write("policy.toml", &format!("version = 1\n[mode]\n{key} = \"act\"\n"));
+        node.write("policy.toml", format!("version = 1\n[mode]\n{key} = \"act\"\n"));
         let mut shown = node.run(&["policy", "show"]).expect(0);
         let status = node.run(&["--json", "status"]).json();
         for other in &keys {

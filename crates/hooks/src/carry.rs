@@ -88,6 +88,7 @@ fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed, deadline: Deadl
     let outcome = act(ctx, claimed, deadline);
     ctx.controller_is_away.set(
         outcome.retry
+            && !claimed.too_late
             && !matches!(claimed.intent.action, Action::ClearBeginTime { .. } | Action::LastLine { .. }),
     );
     log::info!("{}: {}", claimed.intent.action.key(), outcome.answer);
@@ -97,14 +98,15 @@ fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed, deadline: Deadl
 }
 
 /// Every action of the executor re-reads the state it is about first, so one that was done before a crash is found
-/// done. An action that is too late is only looked at.
+/// done. One that is too late is let go as expired: what is still wanted, as a drain is while its case is open, the next pass
+/// wants anew, and a "no" for good would stand in its way.
 fn act(ctx: &Ctx<'_>, claimed: &Claimed, deadline: Deadline) -> Outcome {
     let executor = crate::ask::executor(ctx);
     if claimed.too_late {
         return Outcome {
             at: ctx.now(),
             done: false,
-            retry: false,
+            retry: true,
             answer: "too late: whoever began it did not say what came of it".to_owned(),
         };
     }

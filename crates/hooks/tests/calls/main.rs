@@ -1,6 +1,7 @@
 //! What a failed job of a thousand nodes costs the controller: every node's epilog runs in this process, on a ledger and a
 //! kernel log of its own, and each call of scontrol is counted.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
+mod clock_jumps;
 mod sim;
 
 use std::cell::RefCell;
@@ -24,20 +25,35 @@ use triage_ledger::{Ledger, OpenOptions};
 /// All nodes of a failed job end it, those in `bad` with a lost GPU: first those that are not its batch host, since that one
 /// waits for their word.
 fn job_fails(nodes: usize, mode: &str, bad: &[usize]) -> Rc<RefCell<Sim>> {
-    // In memory where there is such a place: a thousand ledgers are a thousand times a few fsyncs.
-    let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    let folder = tempfile::tempdir_in(place).unwrap();
-    fs::create_dir_all(folder.path().join("proc/sys/kernel/random")).unwrap();
-    fs::write(folder.path().join("proc/sys/kernel/random/boot_id"), "b1\n").unwrap();
-    let policy = format!("version = 1\n[mode]\ndefault = \"{mode}\"\n");
-    let rules = triage_core::policy::DEFAULT_POLICY.split_once("\n[[rule]]").unwrap().1;
-    fs::write(folder.path().join("policy.toml"), format!("{policy}\n[[rule]]{rules}")).unwrap();
+    let folder = in_memory();
+    prepare(folder.path(), mode);
     let sim = Sim::of(nodes);
     for node in (2..=nodes).chain([1]) {
         epilog(folder.path(), &sim, (node, nodes), bad.contains(&node));
     }
     sim
+}
+
+/// A folder in memory where there is such a place: a thousand ledgers are a thousand times a few fsyncs.
+fn in_memory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    tempfile::tempdir_in(place).unwrap()
+}
+
+/// A boot, and the shipped rules in this mode.
+fn prepare(folder: &Path, mode: &str) {
+    fs::create_dir_all(folder.join("proc/sys/kernel/random")).unwrap();
+    fs::write(folder.join("proc/sys/kernel/random/boot_id"), "b1\n").unwrap();
+    let policy = format!("version = 1\n[mode]\ndefault = \"{mode}\"\n");
+    let rules = triage_core::policy::DEFAULT_POLICY.split_once("\n[[rule]]").unwrap().1;
+    fs::write(folder.join("policy.toml"), format!("{policy}\n[[rule]]{rules}")).unwrap();
+}
+
+fn look_at_the_log(ctx: &Ctx<'_>, loaded: &triage_ledger::Loaded) -> Look {
+    let mut look = Look::default();
+    look.kernel_log(ctx, loaded);
+    look
 }
 
 fn epilog(folder: &Path, sim: &Rc<RefCell<Sim>>, (number, nodes): (usize, usize), bad: bool) {
@@ -56,12 +72,7 @@ fn epilog(folder: &Path, sim: &Rc<RefCell<Sim>>, (number, nodes): (usize, usize)
     let options = OpenOptions::writer(Duration::from_secs(5), Stamp::from_secs(BEGAN));
     let mut ledger = Ledger::open(&ctx.ledger_path(), &options).unwrap();
     clock.set_wall(Stamp::from_secs(BEGAN + 500));
-    let mut look = |ctx: &Ctx<'_>, loaded: &triage_ledger::Loaded| {
-        let mut look = Look::default();
-        look.kernel_log(ctx, loaded);
-        look
-    };
-    let task = Task { trigger: Trigger::Epilog, span: Some(span(&node, nodes)), look: &mut look };
+    let task = Task { trigger: Trigger::Epilog, span: Some(span(&node, nodes)), look: &mut look_at_the_log };
     let begun = cpu_us();
     let output = pass::run(&mut ctx, &mut ledger, task).unwrap();
     if number == 1 {
