@@ -7,7 +7,8 @@ use std::fs;
 /// PCI addresses of the simulated GPUs, as the kernel prints them.
 const PCI: [&str; 4] = ["0000:1b:00", "0000:43:00", "0000:52:00", "0000:61:00"];
 
-/// A batch script whose first run lasts until [`end`] and then does `ending`; a later run goes on for long.
+/// A batch script whose first run lasts until [`end`] and then does `ending`; a later run goes on for long. Both leave a
+/// mark, for [`print_away`].
 pub(super) fn script(cluster: &Cluster, ending: &str) -> String {
     script_after(cluster, ":", ending)
 }
@@ -15,10 +16,11 @@ pub(super) fn script(cluster: &Cluster, ending: &str) -> String {
 /// [`script`] with something to do first.
 pub(super) fn script_after(cluster: &Cluster, beginning: &str, ending: &str) -> String {
     format!(
-        "[ ${{SLURM_RESTART_COUNT:-0}} -eq 0 ] || exec sleep 300
+        "[ ${{SLURM_RESTART_COUNT:-0}} -eq 0 ] || {{ : >{0}/jobs/$SLURM_JOB_ID.again; exec sleep 300; }}
          {beginning}
          : >{0}/jobs/$SLURM_JOB_ID.begun
          until [ -e {0}/jobs/$SLURM_JOB_ID.end ]; do sleep 0.05; done
+         : >{0}/jobs/$SLURM_JOB_ID.ended
          {ending}",
         cluster.dir_text()
     )
@@ -44,6 +46,17 @@ pub(super) fn wait_begun(cluster: &Cluster, id: &str) -> Record {
 pub(super) fn end(cluster: &Cluster, id: &str) {
     let raw = cluster.job(id).expect("the job is known").get("JobId").to_owned();
     fs::write(cluster.dir().join(format!("jobs/{raw}.end")), "").expect("the job is told to end");
+}
+
+/// Prints for docs/performance.md how long it took from the end of a job's first run to the first line of its next, on the
+/// clock of the filesystem. How fast that is depends on the machine, and is no question of right or wrong.
+pub(super) fn print_away(cluster: &Cluster, id: &str, path: &str) {
+    let mark = |name: &str| cluster.dir().join(format!("jobs/{id}.{name}"));
+    let when = |name: &str| fs::metadata(mark(name)).and_then(|meta| meta.modified()).ok();
+    let again = cluster.wait_for("the next run has begun", || when("again"));
+    let ended = when("ended").expect("the first run has left its mark");
+    let away = again.duration_since(ended).unwrap_or_default().as_secs_f64();
+    println!("{path}: {away:.2} s from the job's end to its running again");
 }
 
 /// The GPU falls off the bus: the kernel says so, and NVML no longer finds it.

@@ -39,6 +39,7 @@ fn a_job_whose_gpu_was_lost_runs_again_elsewhere_and_its_node_is_drained_for_our
     drill::lose_gpu(&cluster, "n1", 3);
     drill::end(&cluster, &id);
     assert_eq!(drill::again(&cluster, &id).get("NodeList"), "n2");
+    drill::print_away(&cluster, &id, "expedited requeue");
     drill::wait_our_drain(&cluster, "n1");
     let settled = drill::wait_settled(&cluster, "n1");
     assert!(settled.contains(&"requeue done".to_owned()), "{settled:?}");

@@ -16,6 +16,7 @@ fn a_lost_gpu_drains_its_node_and_the_job_runs_elsewhere() {
     assert!(node.get("Reason").starts_with("slurm-triage: xid.79 gpu:0000:61:00.0 [case "), "{node}");
     let job = drill::again(&cluster, &id);
     assert_eq!(job.get("NodeList"), "n2", "{job}");
+    drill::print_away(&cluster, &id, "classic requeue");
     let excluded = cluster.scontrol(&["show", "hostnames", job.get("ExcNodeList")]).success("hostnames");
     let excluded: BTreeSet<&str> = excluded.lines().collect();
     assert_eq!(excluded, BTreeSet::from(["n1", "n4"]), "what the user excluded stays excluded");
