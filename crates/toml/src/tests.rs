@@ -71,6 +71,8 @@ fn a_wrong_value_is_named_with_its_place_and_key() {
         ("number = \"7\"\n", "1:10: number: invalid type: string \"7\", expected u16"),
         ("\n\n number = 70000\n", "3:11: number: invalid value: integer `70000`, expected u16"),
         ("number = 99999999999999999999\n", "1:10: number: integer number overflowed"),
+        ("ratio = 1e400\n", "1:9: ratio: floating-point number overflowed"),
+        ("number = 1.5\n", "1:10: number: invalid type: floating point `1.5`, expected u16"),
         (
             "[[below]]\n[[below]]\nname = 7\n",
             "3:8: below.1.name: invalid type: integer `7`, expected a string",

@@ -10,7 +10,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_spanned::de::{SpannedDeserializer, is_spanned};
 use toml::Spanned;
-use toml::de::{DeArray, DeInteger, DeTable, DeValue};
+use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
 use crate::UnknownKey;
 use crate::error::Error;
@@ -62,7 +62,7 @@ impl<'a> Value<'a> {
     }
 
     /// What a visitor that wants something else is told.
-    fn unexpected<V>(&self, visitor: &impl Expected) -> Result<V> {
+    fn unexpected(&self, visitor: &dyn Expected) -> Error {
         let text;
         let met = match self.value {
             DeValue::String(text) => Unexpected::Str(text),
@@ -70,7 +70,7 @@ impl<'a> Value<'a> {
                 text = format!("integer `{}`", integer.as_str());
                 Unexpected::Other(&text)
             }
-            DeValue::Float(float) => Unexpected::Float(float.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Float(float) => Unexpected::Float(float_of(float).unwrap_or(f64::NAN)),
             DeValue::Boolean(yes) => Unexpected::Bool(*yes),
             DeValue::Datetime(time) => {
                 text = format!("date `{time}`");
@@ -79,12 +79,20 @@ impl<'a> Value<'a> {
             DeValue::Array(_) => Unexpected::Seq,
             DeValue::Table(_) => Unexpected::Map,
         };
-        Err(serde::de::Error::invalid_type(met, visitor))
+        serde::de::Error::invalid_type(met, visitor)
     }
 
     fn items(&self, items: &'a DeArray<'a>) -> Items<'a> {
         Items { items: items.iter(), index: 0, way: self.way, unknown: self.unknown }
     }
+}
+
+fn float_of(float: &DeFloat<'_>) -> Result<f64> {
+    let number: f64 = float.as_str().parse().map_err(serde::de::Error::custom)?;
+    if number.is_infinite() && !float.as_str().contains("inf") {
+        return Err(serde::de::Error::custom("floating-point number overflowed"));
+    }
+    Ok(number)
 }
 
 /// As the parser leaves it to its callers: digits without separators.
@@ -105,10 +113,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         match self.value {
             DeValue::String(text) => visitor.visit_str(text),
             DeValue::Integer(integer) => visit_integer(integer, visitor),
-            DeValue::Float(float) => match float.as_str().parse() {
-                Ok(float) => visitor.visit_f64(float),
-                Err(_) => Err(serde::de::Error::custom("not a number")),
-            },
+            DeValue::Float(float) => visitor.visit_f64(float_of(float)?),
             DeValue::Boolean(yes) => visitor.visit_bool(*yes),
             DeValue::Datetime(time) => visitor.visit_str(&time.to_string()),
             DeValue::Array(items) => visitor.visit_seq(self.items(items)),
@@ -119,14 +124,14 @@ impl<'de> Deserializer<'de> for Value<'_> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value {
             DeValue::Boolean(yes) => visitor.visit_bool(*yes),
-            _ => self.unexpected(&visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value {
             DeValue::Integer(integer) => visit_integer(integer, visitor),
-            _ => self.unexpected(&visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
@@ -134,14 +139,14 @@ impl<'de> Deserializer<'de> for Value<'_> {
         match self.value {
             DeValue::String(text) => visitor.visit_str(text),
             DeValue::Datetime(time) => visitor.visit_str(&time.to_string()),
-            _ => self.unexpected(&visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value {
             DeValue::Array(items) => visitor.visit_seq(self.items(items)),
-            _ => self.unexpected(&visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
@@ -169,7 +174,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         }
         match self.value {
             DeValue::Table(table) => visitor.visit_map(self.table(table, fields)),
-            _ => self.unexpected(&visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
@@ -182,7 +187,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
         match self.value {
             DeValue::String(text) => visitor.visit_enum(text.as_ref().into_deserializer()),
             DeValue::Table(table) => visitor.visit_enum(MapAccessDeserializer::new(self.table(table, &[]))),
-            _ => self.unexpected(&visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
