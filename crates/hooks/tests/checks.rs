@@ -86,6 +86,17 @@ fn this_machine_as_it_is_raises_no_case() {
         let state = node.state(name);
         assert_eq!(state.state, CheckWord::Ok, "{name}: {}", state.text);
     }
+    // Who may not ask the disks of this machine is blind on them, and says so.
+    let smart = node.state("disk_smart");
+    let none = !Path::new("/sys/class/nvme/nvme0").exists();
+    assert!(
+        !none || (smart.state, smart.value.as_deref()) == (CheckWord::Ok, Some("0 NVMe disks")),
+        "{smart:?}"
+    );
+    assert!(
+        smart.state == CheckWord::Ok || smart.text.contains("its health log cannot be read"),
+        "{smart:?}"
+    );
 }
 
 #[test]

@@ -115,3 +115,87 @@ impl Collect<'_> {
         area(self.before.filter(|before| before.boot == *self.boot)?)?.said.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use triage_core::Stamp;
+
+    use super::*;
+    use crate::testkit::{FakeClock, Machine, Scripted, answered};
+
+    fn look(machine: &Machine, runner: &Scripted, areas: &[Area]) -> NodeFacts {
+        let clock = FakeClock::at(Stamp::from_secs(1_800_000_000));
+        let root = machine.root();
+        let (node, second) = (NodeName::from("n1"), Duration::from_secs(1));
+        let site = SiteChecks {
+            runner,
+            clock: &clock,
+            folder: machine.at("checks.d"),
+            node: &node,
+            enabled: Box::new(|_| true),
+            each: second,
+            total: second,
+        };
+        let space = Asking {
+            runner,
+            root: &root,
+            program: "/usr/lib/slurm-triage/triage-probe".into(),
+            deadline: second,
+            notes: machine.at("held"),
+        };
+        Collect {
+            root: &root,
+            clock: &clock,
+            node: &node,
+            boot: &BootId::from("b1"),
+            areas: &areas.iter().copied().collect(),
+            expect: &Expect::default(),
+            before: None,
+            uids: &BTreeSet::new(),
+            gpu_pids: &[],
+            space,
+            site,
+            slurm_conf: None,
+        }
+        .run()
+    }
+
+    #[test]
+    fn only_the_nodes_own_disks_are_asked_and_only_by_the_check_that_wants_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Machine::new(folder.path());
+        for (name, text) in [
+            ("sys/class/nvme/nvme0/transport", "pcie\n"),
+            ("sys/class/nvme/nvme1/transport", "tcp\n"),
+            ("proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"),
+        ] {
+            machine.file(name, text).unwrap();
+        }
+        let told = "{\"path\":\"/dev/nvme0\",\"health\":{\"used\":4}}\n{\"path\":\"/\",\"bytes\":10}\n";
+        let runner = Scripted::new(move |_| answered(told));
+        let asked = |areas: &[Area]| {
+            let facts = look(&machine, &runner, areas);
+            (runner.commands().pop().unwrap().args.split_off(2), facts.space.unwrap().said.unwrap())
+        };
+        let (args, space) = asked(&[Area::Mounts, Area::Space, Area::Disks, Area::Smart]);
+        assert_eq!(args, ["--path", "/", "--nvme", "/dev/nvme0"]);
+        assert_eq!((space.of["/"].bytes, space.disks["nvme0"].health.unwrap().used), (10, 4));
+        let (args, space) = asked(&[Area::Disks, Area::Smart]);
+        assert_eq!((&args[..], space.of.len()), (&["--nvme".to_owned(), "/dev/nvme0".to_owned()][..], 0));
+        let (args, space) = asked(&[Area::Mounts, Area::Space]);
+        assert_eq!((&args[..], space.disks.len()), (&["--path".to_owned(), "/".to_owned()][..], 0));
+    }
+
+    #[test]
+    fn without_disks_no_child_is_run_for_their_health() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Machine::new(folder.path());
+        let runner = Scripted::in_order([]);
+        let facts = look(&machine, &runner, &[Area::Disks, Area::Smart]);
+        assert_eq!(facts.space.unwrap().said.unwrap().disks.len(), 0);
+        assert_eq!(facts.disks.unwrap().blind, [""; 0]);
+        assert!(runner.commands().is_empty());
+    }
+}
