@@ -101,22 +101,23 @@ fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed, deadline: Deadl
 /// done. One that is too late is let go as expired: what is still wanted, as a drain is while its case is open, the next pass
 /// wants anew, and a "no" for good would stand in its way.
 fn act(ctx: &Ctx<'_>, claimed: &Claimed, deadline: Deadline) -> Outcome {
-    let executor = crate::ask::executor(ctx);
+    let without = |done: bool, retry: bool, answer: &str| Outcome {
+        at: ctx.now(),
+        done,
+        retry,
+        answer: answer.to_owned(),
+    };
+    let action = &claimed.intent.action;
+    if let Action::Reboot { boot, .. } = action
+        && *boot != ctx.boot
+    {
+        return without(true, false, "the node was booted since");
+    }
     if claimed.too_late {
-        return Outcome {
-            at: ctx.now(),
-            done: false,
-            retry: true,
-            answer: "too late: whoever began it did not say what came of it".to_owned(),
-        };
+        return without(false, true, "too late: whoever began it did not say what came of it");
     }
-    if !ctx.policy.repair.allows(&claimed.intent.action) {
-        return Outcome {
-            at: ctx.now(),
-            done: false,
-            retry: false,
-            answer: "not run: the policy does not have this command".to_owned(),
-        };
+    if !ctx.policy.repair.allows(action) {
+        return without(false, false, "not run: the policy does not have this command");
     }
-    executor.execute(&claimed.intent.action, deadline)
+    crate::ask::executor(ctx).execute(action, deadline)
 }

@@ -126,6 +126,35 @@ fn a_node_whose_setting_down_is_killed_is_set_down_once() {
 
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_reboot_whose_asker_is_killed_is_asked_for_once() {
+    let cluster = shared::lend_suite();
+    policy(&cluster);
+    cluster.policy(|text| text.replacen("reboot = \"off\"", "reboot = \"act\"", 1));
+    cluster.spy();
+    for (node, when) in each() {
+        cluster.kernel_line(&node, drill::XID_95);
+        cluster.kill_hook(&node, when, "reboot ");
+        cluster.health_check(&node);
+        drill::wait_our_drain(&cluster, &node);
+        // Wanted once the node is out.
+        cluster.health_check(&node);
+        wait_killed(&cluster, &node);
+        if when != "before" {
+            cluster.wait_for("Slurm is told", || (cluster.obeyed(&["reboot ", &node]) == 1).then_some(()));
+        }
+        settle(&cluster, &node, "reboot");
+        let asked = cluster.obeyed(&["reboot ", &node]);
+        assert_eq!(asked, 1, "{node} {when}: {:?}", cluster.calls(&node));
+        let reason = cluster.node(&node).get("Reason").to_owned();
+        assert!(reason.starts_with("slurm-triage: xid.95 "), "{node} {when}: {reason}");
+    }
+    for (node, _) in each() {
+        cluster.scontrol(&["cancel_reboot", &node]);
+    }
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_call_that_does_not_come_back_is_given_up_and_made_again_by_the_next_pass() {
     let cluster = shared::lend_suite();
     cluster.spy();

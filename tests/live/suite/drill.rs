@@ -7,6 +7,10 @@ use std::fs;
 /// PCI addresses of the simulated GPUs, as the kernel prints them.
 const PCI: [&str; 4] = ["0000:1b:00", "0000:43:00", "0000:52:00", "0000:61:00"];
 
+/// A GPU that wants a reset, which NVML reads as healthy again afterwards.
+pub(super) const XID_95: &str =
+    "NVRM: Xid (PCI:0000:61:00): 95, pid=1, name=python3, Uncontained ECC error detected";
+
 /// A batch script whose first run lasts until [`end`] and then does `ending`; a later run goes on for long. Both leave a
 /// mark, for [`print_away`].
 pub(super) fn script(cluster: &Cluster, ending: &str) -> String {

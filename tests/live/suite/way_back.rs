@@ -6,9 +6,6 @@ use crate::shared;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// A GPU that wants a reset, which NVML reads as healthy again afterwards.
-const XID_95: &str = "NVRM: Xid (PCI:0000:61:00): 95, pid=1, name=python3, Uncontained ECC error detected";
-
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_node_is_reset_tested_and_brought_back_and_nobody_was_asked() {
@@ -90,7 +87,7 @@ fn a_reboot_is_asked_for_once_and_the_node_comes_back_drained_by_us() {
 }
 
 fn break_and_drain(cluster: &Cluster) {
-    cluster.kernel_line("n1", XID_95);
+    cluster.kernel_line("n1", drill::XID_95);
     cluster.health_check("n1");
     drill::wait_our_drain(cluster, "n1");
 }

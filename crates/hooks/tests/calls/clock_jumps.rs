@@ -42,14 +42,14 @@ enum Died {
     Never,
 }
 
-struct Node {
+pub(crate) struct Node {
     folder: TempDir,
-    sim: Rc<RefCell<Sim>>,
+    pub(crate) sim: Rc<RefCell<Sim>>,
 }
 
 impl Node {
     /// The last node of a job of one node, which lost a GPU.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = in_memory();
         prepare(folder.path(), "act");
         let state = folder.path().join("n1");
@@ -59,7 +59,12 @@ impl Node {
     }
 
     /// One pass by this clock, and what `carry` does with what comes of it.
-    fn pass(&self, clock: &FakeClock, trigger: Trigger, carry: impl FnOnce(&Ctx<'_>, &mut Ledger, &Output)) {
+    pub(crate) fn pass(
+        &self,
+        clock: &FakeClock,
+        trigger: Trigger,
+        carry: impl FnOnce(&Ctx<'_>, &mut Ledger, &Output),
+    ) {
         let runner = Sim::runner(&self.sim);
         let path = self.folder.path().join("triage.toml");
         let config = Config::parse(&config(self.folder.path()), &path).unwrap().config;
@@ -113,7 +118,7 @@ impl Node {
     }
 
     /// State and answer of every intent of this kind, oldest first.
-    fn intents(&self, kind: &str) -> Vec<(IntentState, String)> {
+    pub(crate) fn intents(&self, kind: &str) -> Vec<(IntentState, String)> {
         let ledger = open(&self.folder.path().join("n1/ledger.db"), Stamp::from_secs(BEGAN));
         let mut rows = ledger.actions(&Filter::default()).unwrap();
         rows.sort_by_key(|row| row.id);

@@ -2,6 +2,7 @@
 //! kernel log of its own, and each call of scontrol is counted.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
 mod clock_jumps;
+mod reboots;
 mod sim;
 
 use std::cell::RefCell;

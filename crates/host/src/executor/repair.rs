@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use triage_core::policy;
-use triage_core::{CaseId, ExitStatus, NodeName, Outcome, reason};
+use triage_core::{CaseId, ExitStatus, NodeName, NodeRecord, Outcome, reason};
 
 use super::Executor;
 use crate::clock::Deadline;
@@ -29,7 +29,15 @@ impl Executor<'_> {
     /// Without `ASAP` and `nextstate`: a drained node then comes back drained, its reason kept. `nextstate=DOWN` takes the
     /// drain away, and `ReturnToService` brings the node back untested (tried on 22.05).
     pub(super) fn reboot(&self, node: &NodeName, case: &CaseId, why: &str) -> Outcome {
-        self.ours_and_idle(node, case).unwrap_or_else(|| match self.scontrol.reboot(node, why) {
+        let record = match self.scontrol.node(node) {
+            Ok(record) => record,
+            Err(error) => return self.failed(&error),
+        };
+        // REBOOT_REQUESTED, then REBOOT_ISSUED until it is back (22.05 and later).
+        if record.state.iter().any(|word| word.starts_with("REBOOT")) {
+            return self.done("Slurm was asked already to boot the node again");
+        }
+        self.unless_ours_and_idle(&record, case).unwrap_or_else(|| match self.scontrol.reboot(node, why) {
             Ok(()) => self.done("Slurm was asked to boot the node again"),
             Err(error) => self.failed(&error),
         })
@@ -57,10 +65,13 @@ impl Executor<'_> {
 
     /// What to answer where the node may not be touched; `None` where it may.
     fn ours_and_idle(&self, node: &NodeName, case: &CaseId) -> Option<Outcome> {
-        let record = match self.scontrol.node(node) {
-            Ok(record) => record,
-            Err(error) => return Some(self.failed(&error)),
-        };
+        match self.scontrol.node(node) {
+            Ok(record) => self.unless_ours_and_idle(&record, case),
+            Err(error) => Some(self.failed(&error)),
+        }
+    }
+
+    fn unless_ours_and_idle(&self, record: &NodeRecord, case: &CaseId) -> Option<Outcome> {
         if !record.is_out() || reason::case_of(&record.reason).as_ref() != Some(case) {
             let state = record.state.join("+");
             return Some(

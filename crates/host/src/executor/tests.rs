@@ -582,3 +582,17 @@ fn how_far_a_job_got_goes_with_it() {
         &format!("update JobId=42_1 ExcNodeList=n1 AdminComment={said}")
     );
 }
+
+/// Whoever asked for it may have died before it could say so.
+#[test]
+fn a_node_that_is_to_be_booted_already_is_not_asked_for_again() {
+    let (node, case, decision) = ids();
+    let action =
+        Action::Reboot { node, case, boot: triage_core::BootId::from("b1"), reason: OURS.into(), decision };
+    for state in ["IDLE+DRAIN+REBOOT_REQUESTED", "DOWN+DRAIN+REBOOT_ISSUED"] {
+        let slurm = Slurm { node: state.into(), reason: OURS.into(), ..Slurm::healthy() };
+        let (outcomes, after) = execute(slurm, &action, 2);
+        assert!(outcomes.iter().all(|outcome| outcome.done), "{state}: {outcomes:?}");
+        assert!(after.changes.is_empty(), "{state}: {:?}", after.changes);
+    }
+}

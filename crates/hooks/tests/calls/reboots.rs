@@ -1,0 +1,38 @@
+//! A reboot that was asked for, and took whoever asked for it along before that could be written down.
+use triage_core::pipeline::Trigger;
+use triage_core::{Action, BootId, Stamp};
+use triage_hooks::carry;
+use triage_host::testkit::FakeClock;
+use triage_ledger::{Batch, Claim, ClaimRequest, IntentState, NewIntent, ProcessId};
+
+use crate::clock_jumps::Node;
+use crate::sim::BEGAN;
+
+#[test]
+fn a_node_that_was_booted_since_is_not_booted_once_more() {
+    let clock = FakeClock::at(Stamp::from_secs(BEGAN + 500));
+    let node = Node::new();
+    node.pass(&clock, Trigger::HealthCheck, |ctx, ledger, _| {
+        let before = BootId::from("b0");
+        assert_ne!(ctx.boot, before);
+        let action = Action::Reboot {
+            node: ctx.node.clone(),
+            case: "0a1b2c3d".into(),
+            boot: before.clone(),
+            reason: "slurm-triage: xid.95 gpu:0000:61:00.0 [case 0a1b2c3d]".to_owned(),
+            decision: "d1".into(),
+        };
+        let (key, now) = (action.key(), ctx.now());
+        let intents = [NewIntent { action, expires: now.plus_secs(3_600), synthetic: false }];
+        let _ = ledger
+            .record(&Batch { intents: &intents, ..Batch::new(now, &ctx.node, &ctx.boot, "t") })
+            .unwrap();
+        let me = ProcessId { pid: 4_194_305, start: 1, boot: before };
+        let request =
+            ClaimRequest { key: &key, now, me: &me, lease_until: now.plus_secs(60), alive: &|_| true };
+        assert!(matches!(ledger.claim(&request).unwrap(), Claim::Yours(_)));
+        carry::left_over(ctx, ledger);
+    });
+    assert_eq!(node.sim.borrow().made("reboot "), 0, "{:?}", node.sim.borrow().calls);
+    assert_eq!(node.intents("reboot"), [(IntentState::Done, "the node was booted since".to_owned())]);
+}
