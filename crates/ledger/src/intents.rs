@@ -9,7 +9,7 @@
 //!       │      settle: try      │      settle: no     │ failed │    final for this decision
 //!       │      again later      │                     └────────┘
 //!       │                       └ owner gone: claimed by the next pass, which looks before it acts
-//!       └─ past `expires` ─► expired       final; a later decision may want it again
+//!       └─ past `expires` ─► expired ◄─ owner gone, and past `expires`; a later pass may want it again
 //! ```
 use std::fmt;
 use std::str::FromStr;
@@ -150,7 +150,8 @@ pub struct Claimed {
     pub intent: IntentRow,
     /// An earlier owner vanished: perhaps it acted and could not say so. Look at the state it is about before acting.
     pub after_crash: bool,
-    /// It is too late to begin it. Only find out whether the earlier owner did, and settle.
+    /// It is too late to carry it out, and the earlier owner did not say whether it did. Only settle it, as expired: whoever
+    /// still wants it wants it anew, and looks before it acts.
     pub too_late: bool,
 }
 
