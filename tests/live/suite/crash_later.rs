@@ -149,7 +149,7 @@ fn a_reboot_whose_asker_is_killed_is_asked_for_once() {
         assert!(reason.starts_with("slurm-triage: xid.95 "), "{node} {when}: {reason}");
     }
     for (node, _) in each() {
-        cluster.scontrol(&["cancel_reboot", &node]);
+        drill::wait_rebooting(&cluster, &node);
     }
 }
 

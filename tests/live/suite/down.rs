@@ -89,5 +89,5 @@ fn a_rule_that_says_reboot_when_idle_waits_for_the_job_and_asks_once() {
     assert_eq!(cluster.obeyed(&["reboot", "n1"]), 1, "{:?}", cluster.calls("n1"));
     assert!(drill::is_out(&cluster, "n1"));
     assert!(cluster.node("n1").get("Reason").starts_with(&drill::reason(&cluster, "n1")));
-    cluster.scontrol(&["cancel_reboot", "n1"]);
+    drill::wait_rebooting(&cluster, "n1");
 }

@@ -63,6 +63,12 @@ pub(super) fn print_away(cluster: &Cluster, id: &str, path: &str) {
     println!("{path}: {away:.2} s from the job's end to its running again");
 }
 
+/// Waits until a reboot that was asked for is under way; `RebootProgram` does nothing here, so bringing the node back into service
+/// ends it. One that is cancelled before that leaves the node idle and without jobs (22.05).
+pub(super) fn wait_rebooting(cluster: &Cluster, node: &str) {
+    cluster.wait_node(node, "REBOOT_ISSUED");
+}
+
 /// The GPU falls off the bus: the kernel says so, and NVML no longer finds it.
 pub(super) fn lose_gpu(cluster: &Cluster, node: &str, gpu: usize) {
     cluster.kernel_line(node, &xid_79(gpu));

@@ -3,11 +3,11 @@
 use super::drill;
 use crate::cluster::{Cluster, Options, hooks};
 use crate::command::run;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 
-/// Three nodes under the suite in act mode, with one more line in slurm.conf.
-fn cluster(line: &str) -> Cluster {
+/// Three nodes under the suite in act mode, with more lines in slurm.conf.
+fn cluster(lines: &str) -> Cluster {
     let hooks = hooks();
     let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
     let options = Options::default()
@@ -18,7 +18,7 @@ fn cluster(line: &str) -> Cluster {
     let cluster = Cluster::up(&options);
     let conf = cluster.dir().join("etc/slurm.conf");
     let mut conf = OpenOptions::new().append(true).open(conf).expect("slurm.conf opens");
-    writeln!(conf, "{line}").expect("a line is added");
+    writeln!(conf, "{lines}").expect("lines are added");
     cluster.scontrol(&["reconfigure"]).success("reconfigure");
     cluster.spy();
     cluster
@@ -89,6 +89,18 @@ fn begun_an_hour_ago(cluster: &Cluster, node: &str) {
     run(&["sqlite3", path.to_str().expect("UTF-8"), sql], &[]).success(sql);
 }
 
+/// Submits a job that gets `id`, the numbers having come round.
+fn given_again(cluster: &Cluster, id: &str, args: &[&str]) -> String {
+    cluster.wait_for(&format!("{id} is given again"), || {
+        let new = cluster.sbatch(args, "sleep 300");
+        if new == id {
+            return Some(new);
+        }
+        cluster.run(&["scancel", &new]).success("scancel");
+        None
+    })
+}
+
 /// What of a job an action of ours could have changed.
 fn traces(cluster: &Cluster, id: &str) -> [String; 4] {
     let job = cluster.job(id).expect("the job is known");
@@ -97,8 +109,8 @@ fn traces(cluster: &Cluster, id: &str) -> [String; 4] {
 
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
-fn a_new_job_under_the_id_of_a_lost_one_is_left_alone() {
-    let cluster = cluster("FirstJobId=1");
+fn a_new_job_under_the_id_of_an_old_one_is_left_alone() {
+    let cluster = cluster("MinJobAge=2\nFirstJobId=1\nMaxJobId=4");
     let half = ["--gres=gpu:4"];
     let other = drill::running(&cluster, &half);
     let lost = abandoned(&cluster, &half, ("n1", "requeue ", "requeue"));
@@ -109,17 +121,12 @@ fn a_new_job_under_the_id_of_a_lost_one_is_left_alone() {
         (cluster.ledger_value("n1", sql) == "2").then_some(())
     });
     wait_left(&cluster, "n1", "requeue");
-    // The controller loses its jobs, and begins to count anew.
-    cluster.stop("slurmctld");
-    for name in ["job_state", "job_state.old"] {
-        fs::remove_file(cluster.dir().join("ctld").join(name)).expect("the jobs are lost");
-    }
-    cluster.start("slurmctld");
-    cluster
-        .wait_for("the controller answers", || cluster.scontrol(&["ping"]).out.contains("UP").then_some(()));
+    cluster.wait_for("slurmctld has forgotten both", || {
+        (cluster.job(&lost).is_none() && cluster.job(&other).is_none()).then_some(())
+    });
     begun_an_hour_ago(&cluster, "n1");
-    let (runs, waits) = (cluster.sbatch(&[], "sleep 300"), cluster.sbatch(&["--hold"], "sleep 300"));
-    assert_eq!((&runs, &waits), (&other, &lost), "the ids are given again");
+    let runs = given_again(&cluster, &other, &[]);
+    let waits = given_again(&cluster, &lost, &["--hold"]);
     cluster.wait_job(&runs, "RUNNING");
     let before = [&runs, &waits].map(|id| traces(&cluster, id));
     assert!(cluster.health_check("n1").ok());

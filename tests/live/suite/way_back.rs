@@ -83,7 +83,7 @@ fn a_reboot_is_asked_for_once_and_the_node_comes_back_drained_by_us() {
     let node = cluster.node("n1");
     assert!(node.get("Reason").starts_with("slurm-triage: xid.95 "), "{}", node.get("Reason"));
     assert!(drill::is_out(&cluster, "n1"));
-    cluster.scontrol(&["cancel_reboot", "n1"]);
+    drill::wait_rebooting(&cluster, "n1");
 }
 
 fn break_and_drain(cluster: &Cluster) {
