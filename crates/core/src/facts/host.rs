@@ -318,6 +318,8 @@ pub struct SlurmNode {
     pub path: String,
     /// The node is named there.
     pub named: bool,
+    /// `SlurmdParameters=config_overrides`: what is said of the node holds whatever it has.
+    pub overrides: bool,
     /// `RealMemory`, MB.
     pub real_memory_mb: Option<u64>,
     /// `CPUs`, else what `Boards`, `Sockets`, `CoresPerSocket` and `ThreadsPerCore` come to.

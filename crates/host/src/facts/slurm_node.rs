@@ -34,10 +34,18 @@ fn of(lines: &[conf::Line], path: &Path, node: &NodeName) -> SlurmNode {
     SlurmNode {
         path: path.display().to_string(),
         named: pairs.is_some(),
+        overrides: overrides(lines),
         real_memory_mb: get("realmemory").and_then(|value| value.parse().ok()),
         cpus: pairs.as_ref().and_then(cpus),
         gres: get("gres").cloned(),
     }
+}
+
+/// slurm.conf(5): with `config_overrides` a node is taken for what the file says it is, as a test cluster's or a shared
+/// machine's nodes are; the last line that says anything holds.
+fn overrides(lines: &[conf::Line]) -> bool {
+    let said = lines.iter().rev().find_map(|line| line.get("SlurmdParameters"));
+    said.is_some_and(|said| said.split(',').any(|word| word.trim().eq_ignore_ascii_case("config_overrides")))
 }
 
 /// slurm.conf(5): `CPUs`, else the product of boards, sockets, cores and threads, each 1 where it is not said. `Sockets` counts those
@@ -71,6 +79,31 @@ mod tests {
         let node = read(&root, None, &NodeName::from("n2")).said.unwrap();
         assert_eq!((node.real_memory_mb, node.cpus, node.named), (Some(515_000), Some(64), true));
         assert!(!read(&root, None, &NodeName::from("n9")).said.unwrap().named);
+    }
+
+    #[test]
+    fn a_file_that_overrides_what_a_node_has_is_known_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path());
+        std::fs::create_dir_all(folder.path().join("etc/slurm")).unwrap();
+        for (parameters, wanted) in [
+            ("SlurmdParameters=config_overrides", true),
+            ("slurmdparameters=l3cache_as_socket,Config_Overrides", true),
+            ("SlurmdParameters=config_overrides\nSlurmdParameters=l3cache_as_socket", false),
+            ("SlurmctldParameters=config_overrides", false),
+            ("", false),
+        ] {
+            std::fs::write(
+                folder.path().join("etc/slurm/slurm.conf"),
+                format!("{parameters}\nNodeName=n1\n"),
+            )
+            .unwrap();
+            assert_eq!(
+                read(&root, None, &NodeName::from("n1")).said.unwrap().overrides,
+                wanted,
+                "{parameters}"
+            );
+        }
     }
 
     #[test]

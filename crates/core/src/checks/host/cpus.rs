@@ -39,6 +39,9 @@ fn count(input: &CheckInput<'_>, findings: &mut Findings) {
         return;
     };
     findings.value(cpus.online.len().to_string());
+    if slurm.overrides {
+        return findings.remark(format!("{} has config_overrides: its number is no measure", slurm.path));
+    }
     let Some(wanted) = slurm.cpus else {
         return findings.remark(format!("{} does not say how many CPUs this node has", slurm.path));
     };
@@ -106,5 +109,8 @@ mod tests {
         }
         scene.facts.slurm = slurm(Some(224));
         assert_eq!(scene.bad(&COUNT), ["host | 112 CPUs in use, slurm.conf says 224"]);
+        let said = scene.facts.slurm.as_mut().and_then(|sheet| sheet.said.as_mut()).unwrap();
+        said.overrides = true;
+        assert!(scene.bad(&COUNT).is_empty(), "the site says what the node is, whatever it has");
     }
 }

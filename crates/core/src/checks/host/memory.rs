@@ -44,6 +44,9 @@ fn size(input: &CheckInput<'_>, findings: &mut Findings) {
     // slurmd reports MemTotal in MB of 2^20 bytes.
     let there = memory.total_kib / 1024;
     findings.value(format!("{there} MB"));
+    if slurm.overrides {
+        return findings.remark(format!("{} has config_overrides: its figure is no measure", slurm.path));
+    }
     let Some(wanted) = slurm.real_memory_mb else {
         return findings.remark(format!("{} gives no RealMemory for this node", slurm.path));
     };

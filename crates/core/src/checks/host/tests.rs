@@ -180,6 +180,10 @@ fn some_memory_is_the_firmwares_and_a_whole_dimm_is_not() {
         ["483000 MB of memory, /s.conf says RealMemory=516000"]
     );
     assert!(scene(1, None).run(&memory::SIZE).remark.contains("gives no RealMemory"));
+    let mut overridden = scene(1, Some(516_000));
+    overridden.facts.slurm.as_mut().and_then(|sheet| sheet.said.as_mut()).unwrap().overrides = true;
+    assert!(overridden.run(&memory::SIZE).remark.contains("config_overrides"));
+    assert_eq!(overridden.texts(&memory::SIZE), none());
 }
 
 #[test]
