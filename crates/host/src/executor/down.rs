@@ -4,7 +4,6 @@ use triage_core::fleet::{self, Limit};
 use triage_core::{CaseId, NodeName, NodeRecord, Outcome, reason};
 
 use super::Executor;
-use super::confirm::SETTLED;
 use crate::clock::Deadline;
 
 impl Executor<'_> {
@@ -15,16 +14,9 @@ impl Executor<'_> {
         limits: &[Limit],
         deadline: Deadline,
     ) -> Outcome {
-        if deadline.left(self.clock) <= SETTLED {
-            return self.later("too little time is left to wait for the drains of other nodes");
-        }
-        self.clock.sleep(SETTLED);
-        let nodes = match self.scontrol.every_node() {
-            Ok(nodes) => nodes,
-            Err(error) => return self.later(error.to_string()),
-        };
-        let Some(mine) = nodes.iter().find(|record| record.node == *node) else {
-            return self.later(format!("the controller did not tell of {node}"));
+        let (mine, nodes) = match self.once_settled(node, deadline) {
+            Ok(told) => told,
+            Err(later) => return later,
         };
         if !mine.is_out() {
             return self.later("the node is not drained yet, or not any more");
@@ -32,7 +24,7 @@ impl Executor<'_> {
         if reason::case_of(&mine.reason).as_ref() != Some(case) {
             return self.left_alone(format!("not our drain for this case, left alone: \"{}\"", mine.reason));
         }
-        if is_down(mine) {
+        if is_down(&mine) {
             return self.done("down already");
         }
         if let Some(why) = fleet::held(limits, &nodes, node) {
