@@ -109,10 +109,11 @@ fn a_site_that_asks_for_more_certainty_than_there_is_gets_no_drain() {
     cluster.policy(|text| text.replace("min_confidence = \"probable\"", "min_confidence = \"confirmed\""));
     // The kernel's word alone that an engine ended by an error: likely, not sure.
     cluster.kernel_line("n1", "NVRM: Xid (PCI:0000:61:00): 109, pid=1, name=python3, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x4c003");
-    assert!(cluster.health_check("n1").ok());
+    let answer = cluster.health_check("n1");
+    assert!(answer.ok());
     let decided = cluster.ledger("n1", "SELECT intent, held_by FROM v_decisions");
     let held = decided.iter().all(|row| row["intent"] != "drain" || row["held_by"] == "confidence");
-    assert!(held && !decided.is_empty(), "{decided:?}");
+    assert!(held && !decided.is_empty(), "{decided:?} {}", answer.err);
     assert!(!drill::is_out(&cluster, "n1"));
 }
 
