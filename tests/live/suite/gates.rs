@@ -103,22 +103,6 @@ fn a_rule_that_cannot_be_ruled_out_holds_the_wider_one() {
 
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
-fn a_site_that_asks_for_more_certainty_than_there_is_gets_no_drain() {
-    let cluster = shared::lend_suite();
-    drill::first_rule(&cluster, "confidence = \"suspected\"\nnode = \"drain\"\njob = \"note\"");
-    cluster.policy(|text| text.replace("min_confidence = \"probable\"", "min_confidence = \"confirmed\""));
-    // The kernel's word alone that an engine ended by an error: likely, not sure.
-    cluster.kernel_line("n1", "NVRM: Xid (PCI:0000:61:00): 109, pid=1, name=python3, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x4c003");
-    let answer = cluster.health_check("n1");
-    assert!(answer.ok());
-    let decided = cluster.ledger("n1", "SELECT intent, held_by FROM v_decisions");
-    let held = decided.iter().all(|row| row["intent"] != "drain" || row["held_by"] == "confidence");
-    assert!(held && !decided.is_empty(), "{decided:?} {}", answer.err);
-    assert!(!drill::is_out(&cluster, "n1"));
-}
-
-#[test]
-#[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_job_whose_nodes_break_all_at_once_is_suspected_itself() {
     let cluster = shared::lend_suite();
     cluster.policy(|text| {
