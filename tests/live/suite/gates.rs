@@ -103,6 +103,19 @@ fn a_rule_that_cannot_be_ruled_out_holds_the_wider_one() {
 
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_site_that_asks_for_more_certainty_than_there_is_gets_no_drain() {
+    let cluster = shared::lend_suite();
+    drill::first_rule(&cluster, "confidence = \"probable\"\nnode = \"drain\"\njob = \"note\"");
+    cluster.policy(|text| text.replace("min_confidence = \"probable\"", "min_confidence = \"confirmed\""));
+    // An interrupt alone that does not say which device raised it: likely, not sure.
+    cluster.kernel_line("n1", "NMI: PCI system error (SERR) for reason b1 on CPU 0.");
+    assert!(cluster.health_check("n1").ok());
+    assert_eq!(drill::held_by(&cluster, "n1", "drain"), "confidence");
+    assert!(!drill::is_out(&cluster, "n1"));
+}
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_job_whose_nodes_break_all_at_once_is_suspected_itself() {
     let cluster = shared::lend_suite();
     cluster.policy(|text| {
