@@ -4,12 +4,16 @@
 //! Words of a vocabulary become variants of its enum by spelling alone (`gpu_reset` is `GpuReset`), so a word that
 //! does not exist fails to compile. Everything else that can be wrong is found by the crate's tests, which read the
 //! same files with the loader for site files and compare.
+#[path = "build/arrange.rs"]
+mod arrange;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use arrange::{Weights, arrange};
 use toml::{Table, Value};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -41,6 +45,7 @@ struct Packed {
     variants: Vec<String>,
     nvlink5: Vec<String>,
     anchors: BTreeMap<String, Vec<String>>,
+    samples: Vec<String>,
 }
 
 fn main() -> Result<()> {
@@ -76,6 +81,9 @@ fn pack(file: &Table, packed: &mut Packed) -> Result<()> {
     }
     for stanza in stanzas(file, "family") {
         packed.families.push(family(stanza)?);
+        for sample in stanzas(stanza, "sample") {
+            packed.samples.push(text(sample, "line")?.to_owned());
+        }
         pack_variants(stanza, &format!("@{}", text(stanza, "id")?), &mut packed.variants)?;
     }
     for (origin, anchors) in file.get("anchors").and_then(Value::as_table).into_iter().flatten() {
@@ -208,7 +216,8 @@ fn write(packed: &Packed, out: &Path) -> Result<()> {
 
 /// One array for each origin; an origin without anchors has an empty one.
 fn anchors(packed: &Packed) -> String {
-    let of = |origin: &str| packed.anchors.get(origin).cloned().unwrap_or_default();
+    let weights = Weights::of(packed.samples.iter().map(String::as_str));
+    let of = |origin: &str| arrange(packed.anchors.get(origin).cloned().unwrap_or_default(), &weights);
     let arms: Vec<String> = ["kernel", "job", "slurm"]
         .iter()
         .map(|origin| format!("anchors[Origin::{} as usize] = &{:?};", camel(origin), of(origin)))
