@@ -67,6 +67,9 @@ const CHECK_EVERY_S: i64 = 24 * 3600;
 /// The check reads the whole file: half a second for the largest ledger out of the page cache, some seconds from a
 /// slow disk. With less time left it waits for a better day.
 const CHECK_NEEDS: Duration = Duration::from_secs(5);
+/// Where so much lies between two upkeeps, the node was off or its clock jumped ahead. Which of the two is known once the clock
+/// has gone on so long from there: munge refuses the messages of a node whose clock is wrong, so somebody sets it right.
+const CLOCK_DOUBT_S: i64 = 24 * 3600;
 
 impl Ledger {
     /// Settles what expired and moves the log into the file. Once an hour it prunes by age and size and gives space
@@ -134,13 +137,29 @@ impl Ledger {
     }
 
     fn prune_all(&mut self, limits: &Limits, now: Stamp, end: Instant, done: &mut Upkeep) -> Result<bool> {
-        let complete = self.prune_old(limits, now, end, done)?
+        let complete = (self.clock_is_doubtful(now)? || self.prune_old(limits, now, end, done)?)
             && self.prune_much(limits, now, end, done)?
             && self.give_back(end)?;
         if complete {
             self.write(|tx| meta::set(tx, "upkeep_at", &now.micros()))?;
         }
         Ok(complete)
+    }
+
+    /// Whether the clock may have jumped ahead, and nothing is as old as it seems.
+    fn clock_is_doubtful(&mut self, now: Stamp) -> Result<bool> {
+        const FROM: &str = "clock_doubted_from";
+        let doubt = CLOCK_DOUBT_S * 1_000_000;
+        let since = |at: Option<i64>| at.map(|at| now.micros_since(Stamp::from_micros(at)));
+        if since(self.read(|conn| meta::get(conn, "upkeep_at"))?).is_some_and(|age| age > doubt) {
+            log::warn!(
+                "ledger: no upkeep for over a day by the clock; what is old by it stays for another day"
+            );
+            self.write(|tx| meta::set(tx, FROM, &now.micros()))?;
+            return Ok(true);
+        }
+        let age = since(self.read(|conn| meta::get(conn, FROM))?);
+        Ok(age.is_some_and(|age| (0..doubt).contains(&age)))
     }
 
     fn prune_old(&mut self, limits: &Limits, now: Stamp, end: Instant, done: &mut Upkeep) -> Result<bool> {

@@ -56,6 +56,30 @@ fn what_is_too_old_goes_and_what_is_not_stays() {
     assert_eq!(again.pruned, []);
 }
 
+/// A clock that is years ahead makes all of a ledger old. It is set right before a day is over: nobody talks to such a node.
+#[test]
+fn a_clock_that_jumps_ahead_and_back_costs_nothing() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    let (node, boot) = (node(), boot());
+    let events: Vec<Event> = (0..10).map(|n| event_at(n, 1)).collect();
+    put(&mut ledger, now(), &Batch { events: &events, ..Batch::new(now(), &node, &boot, "test") });
+    let hour = |n: i64| now().plus_secs(n * 3_600);
+    ledger.upkeep(&Limits::default(), now(), BUDGET).unwrap();
+    for at in (9_000..9_023).map(hour) {
+        let done = ledger.upkeep(&Limits::default(), at, BUDGET).unwrap();
+        assert!(done.complete && done.pruned.is_empty());
+    }
+    // Set right, the next days go on as ever.
+    ledger.upkeep(&Limits::default(), hour(23), BUDGET).unwrap();
+    assert_eq!(count(&ledger, "events"), 10);
+    // What stays ahead is the time: the node was off.
+    ledger.upkeep(&Limits::default(), hour(9_000), BUDGET).unwrap();
+    assert_eq!(count(&ledger, "events"), 10);
+    ledger.upkeep(&Limits::default(), hour(9_024), BUDGET).unwrap();
+    assert_eq!(count(&ledger, "events"), 0);
+}
+
 #[test]
 fn an_open_case_keeps_its_evidence_decision_and_intent_for_ever() {
     let place = Place::new();
