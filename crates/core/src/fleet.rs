@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 use crate::policy::Brakes;
 use crate::{JobSpan, NodeName, NodeRecord, Stamp, reason};
 
-/// Every node's record, and the leaf switch of the node that asks.
+/// The nodes' records, and the leaf switch of the node that asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fleet {
-    /// All nodes of the cluster.
+    /// All nodes of the cluster; where `few`, some of them.
     pub nodes: Vec<NodeRecord>,
+    /// Only some nodes were asked for, and how large a partition is cannot be told from them.
+    pub few: bool,
     /// The leaf switch this node hangs on, from `topology.yaml` or `topology.conf`, where there is one.
     pub switch: Option<Switch>,
     /// Why no switch is known, where there is such a file and it does not tell.
@@ -77,7 +79,8 @@ pub fn limits<'a>(
         Limit { most: brakes.max_nodes, scope: Scope::Cluster },
         Limit { most: brakes.max_in_window, scope: Scope::Window(since) },
     ];
-    let partitions = fleet.nodes.iter().filter(|record| record.node == *node).flat_map(|r| &r.partitions);
+    let mine = fleet.nodes.iter().filter(|record| !fleet.few && record.node == *node);
+    let partitions = mine.flat_map(|record| &record.partitions);
     limits.extend(partitions.map(|name| {
         let size = fleet.nodes.iter().filter(|record| record.partitions.contains(name)).count();
         Limit { most: brakes.of_partition(size), scope: Scope::Partition(name.clone()) }

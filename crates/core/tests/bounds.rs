@@ -81,7 +81,7 @@ fn a_brake_that_held_lets_the_drain_through_once_it_is_free() {
     input.cases = first.cases.clone();
     input.decided = first.decisions.clone();
     input.fleet = Asked::Answer(fleet(0, at(0)));
-    input.now = at(660);
+    input.now = at(1_260);
     let second = step(&input);
     assert!(drains(&second));
     assert_ne!(first.decisions[0].id, second.decisions[0].id, "a new decision, so that its intent is new");
@@ -97,8 +97,75 @@ fn a_node_that_a_brake_keeps_in_service_refuses_no_jobs_either() {
     prolog.span = Some(span(&["n1"], None));
     prolog.cases = first.cases.clone();
     prolog.decided = first.decisions.clone();
-    let output = step(&prolog);
-    assert!(!output.actions.iter().any(|action| matches!(action, Action::RefuseJob { .. })));
+    prolog.fleet = Asked::NotAsked;
+    for later in [0, 86_400] {
+        prolog.now = check.now.plus_secs(later);
+        assert_eq!(step(&prolog).actions, [], "it is neither refused nor drained: a prolog looks at nobody");
+    }
+}
+
+/// Thousands of nodes may be held at once, and each look reads every node's record.
+#[test]
+fn a_node_that_a_brake_holds_looks_again_only_after_a_while() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = lost(&catalog, &policy);
+    input.fleet = Asked::Answer(fleet(4, at(500)));
+    let mut last = step(&input);
+    input.cases = last.cases.clone();
+    input.decided = last.decisions.clone();
+    let begun = input.now;
+    let mut looks = Vec::new();
+    for minute in 1..=24 * 60 {
+        input.now = begun.plus_secs(minute * 60);
+        input.fleet = Asked::NotAsked;
+        last = step(&input);
+        assert!(!drains(&last));
+        if last.needs.is_empty() {
+            continue;
+        }
+        assert_eq!(last.needs, [Need::Fleet]);
+        looks.push(minute);
+        input.fleet = Asked::Answer(fleet(32, at(500)));
+        last = step(&input);
+        assert_eq!((held(&last), last.decisions.len()), (Some("brake"), 1), "each look is told");
+        input.decided = last.decisions.clone();
+    }
+    let apart: Vec<i64> = looks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!((looks[0], apart[0]), (10, 10));
+    assert!(apart.is_sorted(), "half as long as it has been held: {apart:?}");
+    assert_eq!(apart.last(), Some(&30), "and at most half an hour");
+    // Without an answer it stays as it is.
+    input.now = begun.plus_secs(48 * 3_600);
+    input.fleet = Asked::NoAnswer("away".to_owned());
+    assert!(!drains(&step(&input)));
+}
+
+#[test]
+fn a_site_that_has_every_health_check_look_is_not_told_of_each() {
+    let (catalog, mut policy) = (catalog(), acting());
+    policy.brake.look_again_s = 0;
+    let mut input = lost(&catalog, &policy);
+    input.fleet = Asked::Answer(fleet(4, at(500)));
+    let first = step(&input);
+    input.cases = first.cases.clone();
+    input.decided = first.decisions.clone();
+    input.now = at(660);
+    assert!(step(&input).decisions.is_empty());
+    input.fleet = Asked::NotAsked;
+    assert_eq!(step(&input).needs, [Need::Fleet]);
+}
+
+#[test]
+fn some_nodes_of_a_job_hold_by_its_brake_and_not_by_a_partition_they_are_only_a_part_of() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = lost(&catalog, &policy);
+    let names = ["n1", "x0", "x1"];
+    input.spans = vec![span(&names, None)];
+    input.fleet = Asked::Answer(Fleet { few: true, ..fleet(2, at(500)) });
+    let why = step(&input).decisions[0].held_by().map(|gate| gate.why.clone());
+    assert!(why.as_ref().is_some_and(|why| why.contains("nodes of job 42")), "{why:?}");
+    input.spans.clear();
+    assert!(drains(&step(&input)));
 }
 
 #[test]

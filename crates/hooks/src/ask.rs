@@ -54,6 +54,9 @@ pub(crate) fn fleet(ctx: &Ctx<'_>, input: &Input<'_>) -> Asked<Fleet> {
     let place = input.span.iter().find_map(|span| span.nodes.iter().position(|node| *node == ctx.node));
     let wait = STAGGER.saturating_mul(place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0));
     ctx.clock.sleep(wait.min(LONGEST_STAGGER).min(ctx.deadline.left(ctx.clock) / 4));
+    if let Some(few) = first_of_the_run(ctx, input, place) {
+        return few;
+    }
     let place = topology(ctx).map_or(Place::Nowhere, |path| topology::place_of(&path, &ctx.node));
     let (switch, no_switch) = match place {
         Place::Below(switch) => (Some(switch), None),
@@ -64,10 +67,26 @@ pub(crate) fn fleet(ctx: &Ctx<'_>, input: &Input<'_>) -> Asked<Fleet> {
         }
     };
     match answer(ctx, |scontrol| scontrol.every_node()) {
-        Asked::Answer(nodes) => Asked::Answer(Fleet { nodes, switch, no_switch }),
+        Asked::Answer(nodes) => Asked::Answer(Fleet { nodes, few: false, switch, no_switch }),
         Asked::NoAnswer(why) => Asked::NoAnswer(why),
         Asked::NotAsked => Asked::NotAsked,
     }
+}
+
+/// Nodes of a run that read every node's record straight away. Those behind them look at these first: where a whole job's
+/// nodes break at once, a thousand of them would read a thousand records each.
+const FIRST: usize = 16;
+
+/// The first nodes of the run, where those that are out among them leave no room for this one.
+fn first_of_the_run(ctx: &Ctx<'_>, input: &Input<'_>, place: Option<usize>) -> Option<Asked<Fleet>> {
+    place.filter(|place| *place >= FIRST)?;
+    let span = input.span.as_ref()?;
+    let first = span.nodes.get(..FIRST)?;
+    let Asked::Answer(nodes) = answer(ctx, |scontrol| scontrol.nodes(first)) else { return None };
+    let few = Fleet { nodes, few: true, ..Fleet::default() };
+    let limits = triage_core::fleet::limits(&input.policy.brake, &few, &ctx.node, input.now, [span]);
+    triage_core::fleet::held(&limits, &few.nodes, &ctx.node)?;
+    Some(Asked::Answer(few))
 }
 
 /// The file of the topology: as configured, else beside slurm.conf.

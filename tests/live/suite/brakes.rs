@@ -14,6 +14,9 @@ fn figures(cluster: &Cluster, words: &[(&str, &str)]) {
     });
 }
 
+/// Each health check looks whether there is room, and not after ten minutes alone.
+const LOOK_ALWAYS: (&str, &str) = ("look_again_s = 600", "look_again_s = 0");
+
 /// The node, idle, loses a GPU, and its health check comes by.
 fn lose(cluster: &Cluster, node: &str) {
     drill::lose_gpu(cluster, node, 3);
@@ -35,7 +38,7 @@ fn second_is_held(cluster: &Cluster, words: &str) {
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn no_more_nodes_of_the_cluster_than_the_brake_allows() {
     let cluster = shared::lend_suite();
-    figures(&cluster, &[("max_nodes = 32", "max_nodes = 1")]);
+    figures(&cluster, &[("max_nodes = 32", "max_nodes = 1"), LOOK_ALWAYS]);
     second_is_held(&cluster, "1 nodes of the cluster are out by us already");
     // A person's drain is not ours to count, and what we held goes once there is room.
     cluster.scontrol(&["update", "nodename=n3", "state=drain", "reason=changing a fan"]).success("drain");
@@ -57,7 +60,7 @@ fn no_larger_share_of_a_partition_than_the_brake_allows() {
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn no_more_nodes_within_the_window_than_the_brake_allows() {
     let cluster = shared::lend_suite();
-    figures(&cluster, &[("max_in_window = 4", "max_in_window = 1")]);
+    figures(&cluster, &[("max_in_window = 4", "max_in_window = 1"), LOOK_ALWAYS]);
     second_is_held(&cluster, "1 nodes since ");
     // Once the window is over the node goes.
     figures(&cluster, &[("window_s = 600", "window_s = 1")]);

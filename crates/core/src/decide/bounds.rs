@@ -3,9 +3,9 @@ use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use super::gates::gate;
-use crate::pipeline::{Asked, Input};
+use crate::pipeline::{Asked, Input, Trigger};
 use crate::policy::{Except, Glob, Matched};
-use crate::{Case, Confidence, Gate, JobRecord, JobSpan, NodeRecord, Verdict, fleet};
+use crate::{Case, Confidence, Decision, Gate, JobRecord, JobSpan, NodeRecord, Stamp, Verdict, fleet};
 
 /// The name of the gate that [`held_by_brake`] looks for.
 const BRAKE: &str = "brake";
@@ -131,10 +131,44 @@ pub(super) fn brake(input: &Input<'_>, case: &Case) -> Gate {
                 }
             }
         }
-        // Whoever drains looks again afterwards and takes it back where it was one too many.
-        Asked::NotAsked => gate(BRAKE, true, "not asked in this pass; looked at after the drain"),
-        Asked::NoAnswer(why) => gate(BRAKE, true, format!("not known ({why}); looked at after the drain")),
+        unasked => still_held(input, case).unwrap_or_else(|| {
+            // Whoever drains looks again afterwards and takes it back where it was one too many.
+            let why = match unasked {
+                Asked::NoAnswer(why) => format!("not known ({why})"),
+                _ => "not asked in this pass".to_owned(),
+            };
+            gate(BRAKE, true, format!("{why}; looked at after the drain"))
+        }),
     }
+}
+
+/// What a brake held stays held until somebody has looked whether there is room: not a prolog, not while the controller does
+/// not answer, and not with every health check. Each look reads every node's record, and where many nodes are held at once
+/// they would be at it all the time.
+fn still_held(input: &Input<'_>, case: &Case) -> Option<Gate> {
+    let (last, held) = held_last(input, case)?;
+    let due = next_look(input, case, last);
+    let looks =
+        input.trigger != Trigger::Prolog && matches!(input.fleet, Asked::NotAsked) && input.now >= due;
+    (!looks).then(|| gate(BRAKE, false, format!("{}; looked at again from {due} on", held.why)))
+}
+
+/// From when on it is looked at again.
+fn next_look(input: &Input<'_>, case: &Case, last: &Decision) -> Stamp {
+    let wait = i64::from(input.policy.brake.look_again_s).saturating_mul(1_000_000);
+    let held_for = last.at.micros_since(case.opened_at);
+    last.at.plus_micros((held_for / 2).clamp(wait, wait.saturating_mul(3)))
+}
+
+/// Whether `last` was held by a brake, and this pass has looked once more as it should: to be told again, since the wait for
+/// the next look begins with it.
+pub(super) fn is_another_look(input: &Input<'_>, case: &Case, last: &Decision) -> bool {
+    let brake = |gate: &Gate| gate.name == BRAKE;
+    // A site that has every health check look needs no word of each.
+    input.policy.brake.look_again_s > 0
+        && matches!(input.fleet, Asked::Answer(_))
+        && last.held_by().is_some_and(brake)
+        && input.now >= next_look(input, case, last)
 }
 
 /// The brakes for a drain over this case. The runs that may have to do with it are those that were still here when it
@@ -147,12 +181,18 @@ pub(super) fn limits(input: &Input<'_>, case: &Case, fleet: &fleet::Fleet) -> Ve
 
 /// Whether a brake held the last decision to drain for this case.
 pub(super) fn held_by_brake(input: &Input<'_>, case: &Case) -> Gate {
-    let last =
-        input.decided.iter().rev().find(|decision| {
-            decision.case.as_ref() == Some(&case.id) && decision.intent == crate::Intent::Drain
-        });
-    match last.and_then(crate::Decision::held_by).filter(|gate| gate.name == BRAKE) {
-        Some(held) => gate(BRAKE, false, format!("the drain of this node is held: {}", held.why)),
+    match held_last(input, case) {
+        Some((_, held)) => gate(BRAKE, false, format!("the drain of this node is held: {}", held.why)),
         None => gate(BRAKE, true, "no brake holds this node's drain"),
     }
+}
+
+/// The last decision to drain for this case, where a brake held it, and that brake's gate.
+fn held_last<'a>(input: &'a Input<'_>, case: &Case) -> Option<(&'a Decision, &'a Gate)> {
+    let of_case = |decision: &&Decision| {
+        decision.case.as_ref() == Some(&case.id) && decision.intent == crate::Intent::Drain
+    };
+    let last = input.decided.iter().rev().find(of_case)?;
+    let held = last.held_by().filter(|gate| gate.name == BRAKE)?;
+    Some((last, held))
 }

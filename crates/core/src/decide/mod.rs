@@ -80,7 +80,9 @@ impl Decided {
             synthetic: draft.synthetic,
             why: draft.why,
         };
-        let same = input.decided.iter().find(|last| says_the_same(last, &decision));
+        let renewed =
+            |last: &Decision| draft.case.is_some_and(|case| bounds::is_another_look(input, case, last));
+        let same = input.decided.iter().find(|last| says_the_same(last, &decision) && !renewed(last));
         let allowed = decision.allowed().then(|| same.map_or(&decision.id, |last| &last.id).clone());
         if same.is_none() {
             self.decisions.push(decision);

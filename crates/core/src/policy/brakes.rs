@@ -1,8 +1,8 @@
 //! `[brake]` of the policy: how many nodes we take out, whatever the evidence says.
 use serde::{Deserialize, Serialize};
 
-/// Bounds on drains of ours across the cluster. A drain that one of them holds is tried again by every health check;
-/// lifting a drain is never held. docs/policy.md gives the reasoning behind the figures.
+/// Bounds on drains of ours across the cluster. A drain that one of them holds is tried again by a health check after
+/// `look_again_s`; lifting a drain is never held. docs/policy.md gives the reasoning behind the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Brakes {
@@ -20,6 +20,9 @@ pub struct Brakes {
     pub max_in_window: u32,
     /// The window, seconds.
     pub window_s: u32,
+    /// Seconds until a node that is held looks again whether there is room, which takes a read of every node's record. It
+    /// grows with the time that it is held, to three times as much.
+    pub look_again_s: u32,
 }
 
 // A share is read from a file and never NaN.
@@ -35,6 +38,7 @@ impl Default for Brakes {
             max_per_job: 2,
             max_in_window: 4,
             window_s: 600,
+            look_again_s: 600,
         }
     }
 }

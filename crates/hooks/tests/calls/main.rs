@@ -161,12 +161,26 @@ fn with_a_node_that_a_brake_holds(nodes: usize) {
     assert!(sim.calls.len() <= 7 * 3 + 8, "{:?}", sim.calls);
 }
 
+/// Where all of them break at once, no more nodes read every node's record than in a job of sixteen: those at its head, and the
+/// two that go once more.
+fn where_all_break(nodes: usize) {
+    let all: Vec<usize> = (1..=nodes).collect();
+    let sim = job_fails(nodes, "act", &all);
+    let sim = sim.borrow();
+    assert_eq!(sim.drained().len(), 2, "{:?}", sim.drained());
+    let whole_table = sim.calls.iter().filter(|call| *call == "-o show node").count();
+    assert_eq!(whole_table, 16 + 2);
+    // Its own record, those of the first sixteen or of all, and what it tells the batch host.
+    assert!(sim.calls.len() <= 4 * nodes + 16, "{}", sim.calls.len());
+}
+
 #[test]
 fn only_nodes_with_evidence_and_the_batch_host_call_the_controller() {
     in_monitor_mode(64, &[]);
     in_monitor_mode(64, &[7, 40, 63]);
     in_act_mode(64, &[7]);
     with_a_node_that_a_brake_holds(64);
+    where_all_break(64);
 }
 
 #[test]
@@ -174,4 +188,5 @@ fn only_nodes_with_evidence_and_the_batch_host_call_the_controller() {
 fn a_thousand_nodes_call_no_more_often_than_sixty_four() {
     in_monitor_mode(1_000, &[7, 400, 999]);
     in_act_mode(1_000, &[7]);
+    where_all_break(1_000);
 }

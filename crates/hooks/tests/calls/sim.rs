@@ -55,8 +55,10 @@ impl Sim {
         self.calls.push(args.join(" "));
         match args.as_slice() {
             ["-o", "show", "node"] => answered(&self.every_node()),
-            // Of a list only those with something to tell matter.
-            ["-o", "show", "node", list] if list.contains('[') => answered(&self.every_node()),
+            ["-o", "show", "node", list] if list.contains('[') => {
+                let names = triage_host::slurm::hostlist::expand(list).unwrap_or_default();
+                answered(&names.iter().map(|name| self.node(name.as_str())).collect::<String>())
+            }
             ["-o", "show", "node", name] => answered(&self.node(name)),
             ["-o", "show", "job", "42"] => answered(&self.job()),
             ["requeue", "42"] => {
