@@ -99,7 +99,7 @@ impl Executor<'_> {
 }
 
 /// A job that was never restarted and is not the one we requeued.
-fn is_new(run: &RunId, job: &JobRecord) -> bool {
+pub(super) fn is_new(run: &RunId, job: &JobRecord) -> bool {
     job.restarts <= run.restart && another_run(run, job).is_some()
 }
 

@@ -6,6 +6,7 @@ use triage_core::reason::PREFIX;
 use triage_core::{JobRecord, Outcome, RunId};
 
 use super::Executor;
+use super::begin::is_new;
 use super::requeue::named;
 use crate::clock::Deadline;
 use crate::slurm::{Refusal, ScontrolError};
@@ -22,6 +23,9 @@ impl Executor<'_> {
         let mut pause = FIRST;
         loop {
             match self.scontrol.job_of(run) {
+                Ok(job) if is_new(run, &job) => {
+                    return self.left_alone("the job id belongs to another job now, left alone");
+                }
                 Ok(job) if is_held(run, &job) => {
                     let name = named(run, &job).scontrol_name();
                     let Some(comment) = comment(&job, text) else {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use triage_core::{JobRecord, Outcome, RunId};
 
 use super::Executor;
+use super::begin::is_new;
 use super::requeue::named;
 use crate::clock::Deadline;
 use crate::output::OutputRequest;
@@ -38,6 +39,11 @@ impl Executor<'_> {
         let mut said: Option<String> = None;
         loop {
             match self.leader(line.run) {
+                // Another owner's file is safe in any case, as it is opened with the rights of ours.
+                Ok(job) if is_new(line.run, &job) => {
+                    let other = "the job id belongs to another job now, left alone";
+                    return said.map_or_else(|| self.left_alone(other), |first| self.done(first));
+                }
                 Ok(job) if line.requeued && job.restarts <= line.run.restart => {}
                 Ok(job) => match &said {
                     None => match self.append(line, &job, deadline) {

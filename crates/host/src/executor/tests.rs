@@ -570,6 +570,38 @@ fn nothing_of_a_job_that_does_not_run_or_is_another_run_is_killed() {
     }
 }
 
+/// Slurm gives ids again: whatever is still to be done about the run that had it before is not done to the one that has it now.
+#[test]
+fn nothing_is_done_to_another_job_with_the_same_id() {
+    let line = |requeued| Action::LastLine {
+        run: run(),
+        uid: 1_000,
+        user: "ann".to_owned(),
+        text: "x".to_owned(),
+        requeued,
+        decision: ids().2,
+    };
+    let begin = Action::ClearBeginTime { run: run(), not_before: None, decision: ids().2 };
+    let actions = [requeue(false), requeue(true), kill(), begin, line(false), line(true), explain()];
+    let late = 1_800_000_001 + 3_600;
+    for (job, why) in
+        [("FAILED", "None"), ("RUNNING", "None"), ("PENDING", "BeginTime"), ("REQUEUE_HOLD", "x")]
+    {
+        for action in &actions {
+            let slurm = Slurm {
+                job: job.into(),
+                why: why.into(),
+                started: late,
+                submitted: late,
+                ..Slurm::healthy()
+            };
+            let (outcomes, after) = execute(slurm, action, 1);
+            assert!(!outcomes[0].done && !outcomes[0].retry, "{job} {action:?}: {outcomes:?}");
+            assert!(after.changes.is_empty(), "{job} {action:?}: {:?}", after.changes);
+        }
+    }
+}
+
 #[test]
 fn how_far_a_job_got_goes_with_it() {
     let (node, _, decision) = ids();
