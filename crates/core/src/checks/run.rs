@@ -78,10 +78,7 @@ pub(crate) fn run(input: &Input<'_>) -> Checked {
         } else if setting.at.contains(&Where::of(input.trigger)) {
             let has_case = has_case(input, check);
             let seen = CheckInput { last, has_case, ..CheckInput::new(input, checking, &setting) };
-            let mut findings = blindness(&seen, check);
-            if findings.blind.is_empty() {
-                (check.evaluate)(&seen, &mut findings);
-            }
+            let findings = look(&seen, check);
             let judged = Judged {
                 name: check.name,
                 code: check.code(),
@@ -101,13 +98,25 @@ fn has_case(input: &Input<'_>, check: &Check) -> bool {
     input.cases.iter().filter(|case| case.is_open()).any(|case| its(&case))
 }
 
-/// A check whose area was not read, or not all of it, does not look: half a table is no proof of anything.
+/// What the check finds, and what it could not see.
+pub(super) fn look(input: &CheckInput<'_>, check: &Check) -> Findings {
+    let mut findings = blindness(input, check);
+    if findings.blind.is_empty() {
+        (check.evaluate)(input, &mut findings);
+        for why in partly_blind(input, check) {
+            findings.blind(why);
+        }
+    }
+    findings
+}
+
+/// A check whose area was not read, or of a list not all, does not look: half a table is no proof of anything, and what is in its
+/// other half is not gone.
 fn blindness(input: &CheckInput<'_>, check: &Check) -> Findings {
     let mut findings = Findings::default();
     for area in check.reads {
-        let state = input.facts.state_of(*area);
-        match state {
-            Some(state) if state.said => {}
+        match input.facts.state_of(*area) {
+            Some(state) if state.said && (state.blind.is_empty() || stands_in_parts(*area)) => {}
             Some(state) if !state.blind.is_empty() => findings.blind(state.blind.join("; ")),
             // Its checks say themselves whether there is something to look at: a node without NVIDIA's driver has nothing.
             None if *area == Area::Nvml => {}
@@ -115,6 +124,19 @@ fn blindness(input: &CheckInput<'_>, check: &Check) -> Findings {
         }
     }
     findings
+}
+
+/// Whether each thing read of it stands for itself: one filesystem's answer, one file's figure.
+const fn stands_in_parts(area: Area) -> bool {
+    matches!(area, Area::Space | Area::Smart | Area::Kernel | Area::Clock | Area::Pstore)
+}
+
+/// What could not be read beside the things that could: with them alone nothing is proved good.
+fn partly_blind<'a>(input: &CheckInput<'a>, check: &Check) -> impl Iterator<Item = String> + 'a {
+    // A disk's answer comes with those of the filesystems, and tells of itself what is wrong with it.
+    let areas = check.reads.iter().filter(|area| stands_in_parts(**area) && **area != Area::Smart);
+    let facts = input.facts;
+    areas.filter_map(move |area| facts.state_of(*area)).flat_map(|state| state.blind.iter().cloned())
 }
 
 fn cost(checking: &Checking<'_>, check: &Check) -> u64 {
@@ -310,4 +332,51 @@ fn event(input: &Input<'_>, judged: &Judged<'_>, finding: &Finding, at: Stamp) -
 /// One check may find several resources bad at the same moment: each is a place of its own.
 fn stream(name: &str, resource: &Resource) -> String {
     format!("{name} {resource}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::Scene;
+    use super::*;
+    use crate::baseline::learn;
+    use crate::facts::host::{Disk, Disks, Kernel};
+    use crate::facts::{NodeFacts, Sheet};
+    use serde_json::Value;
+
+    /// The facts as they are when a folder or a file of every area could not be read: its list is empty, and said to be so.
+    fn half_read(facts: &NodeFacts) -> NodeFacts {
+        let mut all = serde_json::to_value(facts).unwrap();
+        for sheet in all.as_object_mut().unwrap().values_mut().filter_map(Value::as_object_mut) {
+            let said = sheet.get_mut("said").and_then(Value::as_object_mut);
+            for list in said.into_iter().flat_map(|said| said.values_mut()).filter(|value| value.is_array()) {
+                *list = Value::Array(Vec::new());
+            }
+            sheet.insert("blind".to_owned(), vec!["a folder: denied"].into());
+        }
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn where_only_a_part_could_be_read_nothing_is_gone_and_nothing_is_good() {
+        let mut scene = Scene::healthy();
+        let disk = Disk { name: "nvme0".to_owned(), serial: Some("S0".to_owned()), ..Disk::default() };
+        scene.facts.disks = Some(Sheet::read(Disks { disks: vec![disk] }));
+        scene.facts.kernel = Some(Sheet::read(Kernel::default()));
+        scene.baseline = Some(learn(&scene.facts, scene.nvml.as_ref()));
+        scene.facts = half_read(&scene.facts);
+        let mut looked = 0;
+        for check in ALL {
+            // NVML has no sheet: it is asked by a process of its own.
+            let sheets: Vec<Area> = check.reads.iter().copied().filter(|area| *area != Area::Nvml).collect();
+            if sheets.is_empty() || sheets.iter().any(|area| scene.facts.state_of(*area).is_none()) {
+                continue;
+            }
+            looked += 1;
+            let findings = scene.look(check);
+            assert!(findings.bad.is_empty(), "{}: {findings:?}", check.name);
+            let told = |(on, why): &(Option<Resource>, String)| on.is_none() && why.contains("denied");
+            assert!(findings.blind.iter().any(told), "{}: {findings:?}", check.name);
+        }
+        assert!(looked > 10, "{looked}");
+    }
 }

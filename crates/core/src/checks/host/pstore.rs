@@ -20,7 +20,4 @@ fn evaluate(input: &CheckInput<'_>, findings: &mut Findings) {
             format!("the kernel before this boot left {} records of a crash: {first}", pstore.records.len());
         findings.suspect(Resource::Host, text);
     }
-    for why in input.facts.pstore.iter().flat_map(|sheet| &sheet.blind) {
-        findings.blind(why.clone());
-    }
 }
