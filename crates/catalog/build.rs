@@ -1,15 +1,14 @@
 //! Packs `data/*.toml` so that nothing is parsed at run time: the entries into one text that
-//! `triage_core::catalog::Table` searches in place, families, variants and sub-codes into Rust statics.
+//! `triage_core::catalog::Table` searches in place; families, variants and sub-codes each into one that
+//! `triage_core::catalog::Packed` unpacks when a line first needs it.
 //!
-//! Words of a vocabulary become variants of its enum by spelling alone (`gpu_reset` is `GpuReset`), so a word that
-//! does not exist fails to compile. Everything else that can be wrong is found by the crate's tests, which read the
-//! same files with the loader for site files and compare.
+//! What is wrong with them is found by the crate's tests, which read the same files with the loader for site files and
+//! compare.
 #[path = "build/arrange.rs"]
 mod arrange;
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -36,6 +35,9 @@ const RECORD: [&str; 14] = [
     "source",
 ];
 const UNIT_SEPARATOR: char = '\u{1f}';
+/// After each record of a list, and between the items of a field that is a list.
+const GROUP_SEPARATOR: char = '\u{1d}';
+const RECORD_SEPARATOR: &str = "\u{1e}";
 
 /// What the data files hold, in the forms the program wants.
 #[derive(Default)]
@@ -105,68 +107,62 @@ fn field<'a>(stanza: &'a Table, defaults: &'a Table, code: &'a str, key: &str) -
 
 fn pack_variants(stanza: &Table, owner: &str, variants: &mut Vec<String>) -> Result<()> {
     for when in stanzas(stanza, "when") {
-        let note = when.get("note").and_then(Value::as_str).unwrap_or_default();
-        variants.push(format!(
-            "Variant {{ owner: {}, pattern: Pattern::embedded({:?}), change: {}, note: {} }}",
-            cow(owner),
-            text(when, "text")?,
-            change(when),
-            cow(note)
-        ));
+        let mut fields = vec![owner, text(when, "text")?];
+        fields.extend(change(when));
+        fields.push(text_or_none(when, "note"));
+        variants.push(record(&fields)?);
     }
     Ok(())
 }
 
+/// In the order in which `Family::unpack` reads them.
 fn family(stanza: &Table) -> Result<String> {
-    let sources: Vec<String> =
-        list(stanza, "sources").iter().map(|s| format!("Origin::{}", camel(s))).collect();
-    let decode = stanza.get("decode").and_then(Value::as_str);
-    Ok(format!(
-        "Family {{ id: {}, sources: Cow::Borrowed(&[{}]), tags: {}, needs: {}, pattern: Pattern::embedded({:?}), code: {}, \
-         otherwise: {}, resource: {}, decode: {} }}",
-        cow(text(stanza, "id")?),
-        sources.join(", "),
-        cows(&list(stanza, "tags")),
-        cows(&list(stanza, "needs")),
+    let list = |key: &str| list(stanza, key).join(RECORD_SEPARATOR);
+    record(&[
+        text(stanza, "id")?,
+        &list("sources"),
+        &list("tags"),
+        &list("needs"),
         text(stanza, "pattern")?,
-        cow(text(stanza, "code")?),
-        cow(stanza.get("otherwise").and_then(Value::as_str).unwrap_or_default()),
-        cows(&list(stanza, "resource")),
-        decode.map_or("None".to_owned(), |d| format!("Some(Decoder::{})", camel(d))),
-    ))
+        text(stanza, "code")?,
+        text_or_none(stanza, "otherwise"),
+        &list("resource"),
+        text_or_none(stanza, "decode"),
+    ])
 }
 
+/// In the order in which `Row::unpack` reads them.
 fn nvlink5(stanza: &Table) -> Result<String> {
     let number = |key: &str| {
-        stanza.get(key).and_then(Value::as_integer).ok_or_else(|| format!("[[nvlink5]] has no {key}"))
+        let number = stanza.get(key).and_then(Value::as_integer);
+        number.map(|number| number.to_string()).ok_or_else(|| format!("[[nvlink5]] has no {key}"))
     };
-    Ok(format!(
-        "Row {{ xid: {}, unit: {}, subcode: {}, before_r575: {}, since_r575: {}, error_status: {}, severity: {}, change: {}, note: {} }}",
-        number("xid")?,
-        cow(text(stanza, "unit")?),
-        number("subcode")?,
-        cow(text(stanza, "before_r575")?),
-        cow(text(stanza, "since_r575")?),
-        number("error_status")?,
-        cow(text(stanza, "severity")?),
-        change(stanza),
-        cow(text(stanza, "note")?),
-    ))
+    let (xid, subcode, error_status) = (number("xid")?, number("subcode")?, number("error_status")?);
+    let mut fields = vec![
+        xid.as_str(),
+        text(stanza, "unit")?,
+        &subcode,
+        text(stanza, "before_r575")?,
+        text(stanza, "since_r575")?,
+        &error_status,
+        text(stanza, "severity")?,
+    ];
+    fields.extend(change(stanza));
+    fields.push(text(stanza, "note")?);
+    record(&fields)
 }
 
-fn change(stanza: &Table) -> String {
-    let word = |key: &str, of: &str| {
-        let word = stanza.get(key).and_then(Value::as_str);
-        word.map_or("None".to_owned(), |word| format!("Some({of}::{})", camel(word)))
-    };
-    format!(
-        "Change {{ class: {}, role: {}, action: {}, confidence: {}, clears: {} }}",
-        word("class", "CauseClass"),
-        word("role", "Role"),
-        word("action", "Advice"),
-        word("confidence", "Confidence"),
-        word("clears", "ClearedBy")
-    )
+/// In the order in which `Change::unpack` reads them.
+fn change(stanza: &Table) -> [&str; 5] {
+    ["class", "role", "action", "confidence", "clears"].map(|key| text_or_none(stanza, key))
+}
+
+fn record(fields: &[&str]) -> Result<String> {
+    let separators = [UNIT_SEPARATOR, GROUP_SEPARATOR];
+    match fields.iter().find(|field| field.contains(separators)) {
+        Some(field) => Err(format!("a text holds a separator: {field:?}").into()),
+        None => Ok(fields.join(&UNIT_SEPARATOR.to_string())),
+    }
 }
 
 /// Keeps once what several records say: the records, with a place in the shared texts instead, and those texts.
@@ -196,21 +192,13 @@ fn write(packed: &Packed, out: &Path) -> Result<()> {
     let (records, shared) = share(packed.records.values().map(String::as_str));
     fs::write(out.join("entries.txt"), records)?;
     fs::write(out.join("shared.txt"), shared)?;
-    let mut code = String::new();
-    for (name, of, items) in [
-        ("FAMILIES", "Family", &packed.families),
-        ("VARIANTS", "Variant", &packed.variants),
-        ("NVLINK5", "Row", &packed.nvlink5),
-    ] {
-        writeln!(
-            code,
-            "pub(crate) static {name}: [{of}; {}] = [\n    {},\n];",
-            items.len(),
-            items.join(",\n    ")
-        )?;
+    for (name, records) in
+        [("families", &packed.families), ("variants", &packed.variants), ("nvlink5", &packed.nvlink5)]
+    {
+        let text: String = records.iter().map(|record| format!("{record}{GROUP_SEPARATOR}")).collect();
+        fs::write(out.join(name).with_extension("txt"), text)?;
     }
-    code += &anchors(packed);
-    fs::write(out.join("families.rs"), code)?;
+    fs::write(out.join("anchors.rs"), anchors(packed))?;
     Ok(())
 }
 
@@ -237,17 +225,12 @@ fn text<'a>(table: &'a Table, key: &str) -> Result<&'a str> {
     value.ok_or_else(|| format!("a stanza has no {key}: {table}").into())
 }
 
+fn text_or_none<'a>(table: &'a Table, key: &str) -> &'a str {
+    table.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
 fn list<'a>(table: &'a Table, key: &str) -> Vec<&'a str> {
     table.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-fn cow(text: &str) -> String {
-    format!("Cow::Borrowed({text:?})")
-}
-
-fn cows(texts: &[&str]) -> String {
-    let items: Vec<String> = texts.iter().map(|text| cow(text)).collect();
-    format!("Cow::Borrowed(&[{}])", items.join(", "))
 }
 
 fn camel(word: &str) -> String {

@@ -1,11 +1,7 @@
 //! The data that is built into the program; `build.rs` packs it.
-use std::borrow::Cow;
+use triage_core::catalog::{Origin, Packed, Parts, Table};
 
-use triage_core::catalog::nvlink5::Row;
-use triage_core::catalog::{Change, Decoder, Family, Origin, Parts, Pattern, Table, Variant};
-use triage_core::{Advice, CauseClass, ClearedBy, Confidence, Role};
-
-include!(concat!(env!("OUT_DIR"), "/families.rs"));
+include!(concat!(env!("OUT_DIR"), "/anchors.rs"));
 
 /// The shipped catalogue's parts. Nothing is parsed or copied.
 pub(crate) fn parts() -> Parts {
@@ -14,9 +10,9 @@ pub(crate) fn parts() -> Parts {
             include_str!(concat!(env!("OUT_DIR"), "/entries.txt")),
             include_str!(concat!(env!("OUT_DIR"), "/shared.txt")),
         ),
-        families: Cow::Borrowed(&FAMILIES),
-        variants: Cow::Borrowed(&VARIANTS),
-        nvlink5: &NVLINK5,
+        families: Packed::new(include_str!(concat!(env!("OUT_DIR"), "/families.txt"))),
+        variants: Packed::new(include_str!(concat!(env!("OUT_DIR"), "/variants.txt"))),
+        nvlink5: Packed::new(include_str!(concat!(env!("OUT_DIR"), "/nvlink5.txt"))),
         anchors: ANCHORS,
         ..Parts::default()
     }

@@ -129,9 +129,10 @@ fn no_control_characters(entry: &Entry) -> std::result::Result<(), Problem> {
 fn merge_family(spanned: &Spanned<file::Family>, parts: &mut Parts) -> Result<()> {
     let at = spanned.span().start;
     let s = spanned.as_ref();
-    let families = parts.families.to_mut();
-    let old =
-        families.iter().position(|family| family.id == s.id.as_str()).map(|index| families.remove(index));
+    let old = parts.families.change(|families| {
+        let index = families.iter().position(|family| family.id == s.id.as_str())?;
+        Some(families.remove(index))
+    });
     if old.is_some() && no_reason(s.reason.as_deref()) {
         return Err((at, Problem::NoReason(s.id.clone())));
     }
@@ -151,7 +152,7 @@ fn merge_family(spanned: &Spanned<file::Family>, parts: &mut Parts) -> Result<()
         replace_variants(&format!("@{}", s.id), when, parts)?;
     }
     parts.site_tags.extend(family.tags.iter().cloned());
-    parts.families.to_mut().insert(0, family);
+    parts.families.change(|families| families.insert(0, family));
     Ok(())
 }
 
@@ -221,15 +222,18 @@ fn check_entry(family: &Family, parts: &Parts) -> std::result::Result<(), Proble
 }
 
 fn replace_variants(owner: &str, when: &[file::When], parts: &mut Parts) -> Result<()> {
-    let variants = parts.variants.to_mut();
-    variants.retain(|variant| variant.owner != owner);
-    for stanza in when {
-        variants.push(Variant {
+    let one = |stanza: &file::When| {
+        Ok(Variant {
             owner: Cow::Owned(owner.to_owned()),
             pattern: compile(&stanza.text)?,
             change: stanza.change(),
             note: Cow::Owned(stanza.note.clone()),
-        });
-    }
+        })
+    };
+    let new = when.iter().map(one).collect::<Result<Vec<Variant>>>()?;
+    parts.variants.change(|variants| {
+        variants.retain(|variant| variant.owner != owner);
+        variants.extend(new);
+    });
     Ok(())
 }

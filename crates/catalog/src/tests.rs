@@ -45,6 +45,12 @@ fn packed_entries_are_those_of_the_files() {
 #[test]
 fn packed_families_and_variants_are_those_of_the_files() {
     let (packed, read) = (embedded(), loaded());
+    assert_eq!(
+        packed.families().len(),
+        packed.parts().families.packed_len(),
+        "a packed family does not read back"
+    );
+    assert_eq!(packed.parts().variants.len(), packed.parts().variants.packed_len());
     assert_eq!(packed.families(), read.families());
     let by_owner = |catalog: &Catalog| {
         let mut of: BTreeMap<Text, Vec<String>> = BTreeMap::new();
@@ -65,7 +71,7 @@ fn packed_subcodes_are_those_of_the_files() {
     let files = data_files();
     let read: Vec<Row> =
         files.iter().flat_map(|file| &file.stanzas.nvlink5).map(|spanned| row(spanned.as_ref())).collect();
-    assert_eq!(embedded::parts().nvlink5, read);
+    assert_eq!(*embedded::parts().nvlink5, *read);
 }
 
 fn row(stanza: &file::Nvlink5) -> Row {
@@ -182,7 +188,8 @@ fn facts_of_an_entry_do_not_contradict_each_other() {
 /// The layout of the registers is told by what fits: no word may fit rows of both layouts that disagree.
 #[test]
 fn both_layouts_of_a_subcode_are_never_mixed_up() {
-    let rows = embedded::parts().nvlink5;
+    let parts = embedded::parts();
+    let rows: &[Row] = &parts.nvlink5;
     let word = |pattern: &str| u32::from_str_radix(&pattern.replace('-', "0"), 2).unwrap();
     for row in rows {
         for (pattern, since) in [(&row.before_r575, false), (&row.since_r575, true)] {
@@ -198,7 +205,8 @@ fn both_layouts_of_a_subcode_are_never_mixed_up() {
 
 #[test]
 fn unit_names_tell_rows_apart_even_where_bits_do_not() {
-    let rows = embedded::parts().nvlink5;
+    let parts = embedded::parts();
+    let rows: &[Row] = &parts.nvlink5;
     assert!(nvlink5::decode(rows, 145, "RLW_REMAP", 0b1000_0010, 1).is_some());
     assert!(nvlink5::decode(rows, 145, "RLW_SRC_TRACK", 0b1000_0010, 1).is_none());
     assert!(nvlink5::decode(rows, 145, "", 0b1000_0010, 1).is_some());

@@ -97,6 +97,17 @@ impl Change {
     /// No change at all.
     pub const NONE: Self = Self { class: None, role: None, action: None, confidence: None, clears: None };
 
+    /// Reads it from a packed record: five words, empty where nothing changes.
+    pub(super) fn unpack(fields: &mut super::Fields) -> Option<Self> {
+        Some(Self {
+            class: fields.word_if_any()?,
+            role: fields.word_if_any()?,
+            action: fields.word_if_any()?,
+            confidence: fields.word_if_any()?,
+            clears: fields.word_if_any()?,
+        })
+    }
+
     /// Makes the changes to `entry`.
     pub(crate) fn apply(self, entry: &mut Entry) {
         entry.class = self.class.unwrap_or(entry.class);

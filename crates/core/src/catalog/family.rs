@@ -1,7 +1,7 @@
 //! How a line is recognised.
 use std::borrow::Cow;
 
-use super::{Change, Pattern, Text};
+use super::{Change, Fields, Pattern, Record, Text};
 use crate::SourceKind;
 use crate::model::words::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,12 @@ impl Origin {
     }
 }
 
-/// A register layout that needs more than a regular expression.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decoder {
-    /// Xid 144 to 150: unit, sub-code and error status in the first two words of the line's register dump.
-    Nvlink5,
+vocabulary! {
+    /// A register layout that needs more than a regular expression.
+    Decoder ("decoder") {
+        /// Xid 144 to 150: unit, sub-code and error status in the first two words of the line's register dump.
+        Nvlink5 = "nvlink5",
+    }
 }
 
 /// One way in which a source words a fault.
@@ -78,4 +78,31 @@ pub struct Variant {
     pub change: Change,
     /// What this wording means, one line; becomes the field `note`. May be empty.
     pub note: Text,
+}
+
+impl Record for Family {
+    fn unpack(fields: &mut Fields) -> Option<Self> {
+        Some(Self {
+            id: fields.text()?,
+            sources: fields.words()?,
+            tags: fields.texts()?,
+            needs: fields.texts()?,
+            pattern: Pattern::embedded(fields.text()?),
+            code: fields.text()?,
+            otherwise: fields.text()?,
+            resource: fields.texts()?,
+            decode: fields.word_if_any()?,
+        })
+    }
+}
+
+impl Record for Variant {
+    fn unpack(fields: &mut Fields) -> Option<Self> {
+        Some(Self {
+            owner: fields.text()?,
+            pattern: Pattern::embedded(fields.text()?),
+            change: Change::unpack(fields)?,
+            note: fields.text()?,
+        })
+    }
 }

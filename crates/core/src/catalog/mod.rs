@@ -1,20 +1,21 @@
 //! The compiled catalogue: what codes mean and how lines are recognised.
 //!
 //! The data lives in `crates/catalog`; this module knows the types and answers questions. [`Catalog`] is cheap to
-//! make: entries stay packed, patterns and prefilters are compiled when a line first needs them.
+//! make: it stays packed, and what a line needs of it is unpacked and compiled when one first does.
 mod entry;
 mod family;
 pub mod nvlink5;
+mod packed;
 mod pattern;
 mod table;
 
 pub use entry::{Change, Entry, Scope, Text};
 pub use family::{Decoder, Family, Origin, Variant};
+pub use packed::{Fields, Packed, Record};
 pub use pattern::Pattern;
 pub use table::Table;
 
 use crate::arrange::Gather as _;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -28,11 +29,11 @@ pub struct Parts {
     /// Entries a site changed or added, by code.
     pub site: BTreeMap<String, Entry>,
     /// Families, the first that matches wins.
-    pub families: Cow<'static, [Family]>,
+    pub families: Packed<Family>,
     /// Wordings that change a meaning, the first of an owner that matches wins.
-    pub variants: Cow<'static, [Variant]>,
+    pub variants: Packed<Variant>,
     /// Sub-codes of Xid 144 to 150.
-    pub nvlink5: &'static [nvlink5::Row],
+    pub nvlink5: Packed<nvlink5::Row>,
     /// For each origin, literals of which every tag of the shipped families holds one; none: the tags themselves.
     pub anchors: [&'static [&'static str]; Origin::ALL.len()],
     /// Tags of a site's families.

@@ -3,7 +3,7 @@
 //! The driver prints six words; the first (`intrinfo`) holds the unit in its low bits and a sub-code in bits 25..20,
 //! the second is the unit's error status. Driver R575 moved the unit from ten low bits to seven. A line does not name
 //! its driver, but the two layouts of one Xid never overlap, so the layout that fits is the right one.
-use crate::catalog::{Change, Text};
+use crate::catalog::{Change, Fields, Record, Text};
 
 /// One row of the decode table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,22 @@ pub struct Row {
     pub change: Change,
     /// What it means, one line.
     pub note: Text,
+}
+
+impl Record for Row {
+    fn unpack(fields: &mut Fields) -> Option<Self> {
+        Some(Self {
+            xid: fields.word()?,
+            unit: fields.text()?,
+            subcode: fields.word()?,
+            before_r575: fields.text()?,
+            since_r575: fields.text()?,
+            error_status: fields.word()?,
+            severity: fields.text()?,
+            change: Change::unpack(fields)?,
+            note: fields.text()?,
+        })
+    }
 }
 
 /// A decoded register dump.

@@ -18,8 +18,8 @@ pub struct Pattern {
 
 impl Pattern {
     /// A pattern known to compile; one that does not never matches.
-    pub const fn embedded(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), regex: OnceLock::new() }
+    pub const fn embedded(text: Text) -> Self {
+        Self { text, regex: OnceLock::new() }
     }
 
     /// A pattern from a file, compiled at once.

@@ -126,7 +126,7 @@ mod tests {
             sources: Cow::Borrowed(&[Origin::Kernel]),
             tags: tags.into_iter().map(Cow::Owned).collect(),
             needs: Cow::default(),
-            pattern: Pattern::embedded("^"),
+            pattern: Pattern::embedded("^".into()),
             code: "c".into(),
             otherwise: "".into(),
             resource: Cow::default(),

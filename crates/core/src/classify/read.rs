@@ -87,7 +87,7 @@ impl Catalog {
         let word = |name: &str| u32::from_str_radix(fields.get(name)?, 16).ok();
         let (Some(intrinfo), Some(status)) = (word("intrinfo"), word("error_status")) else { return };
         let unit = fields.get("unit").map_or("", String::as_str);
-        let Some(found) = nvlink5::decode(self.parts.nvlink5, xid, unit, intrinfo, status) else { return };
+        let Some(found) = nvlink5::decode(&self.parts.nvlink5, xid, unit, intrinfo, status) else { return };
         fields.insert("subcode".to_owned(), found.row.subcode.to_string());
         fields.insert("layout".to_owned(), if found.since_r575 { "r575" } else { "before_r575" }.to_owned());
         explain(found.row.change, &found.row.note, entry, fields);
