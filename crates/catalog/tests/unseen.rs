@@ -215,6 +215,41 @@ const LINES: &[(&str, &str)] = &[
         "[ 12.3] nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error",
         "sxid.12028",
     ),
+    (
+        "[ 12.3] NVRM: Xid (PCI:0000:e4:00): 154, GPU recovery action changed from 0x0 (None) to 0x4 (PF FLR)",
+        "xid.154",
+    ),
+    (
+        "[ 12.3] NVRM: GPU 0000:e4:00.0: installed in this system is not supported by the",
+        "nvidia.unsupported",
+    ),
+    ("[ 12.3] NVRM: the version 535.183.06.  Please make sure that this", "nvidia.version_mismatch"),
+    (
+        "[ 12.3] NVRM: GPU5 krcRcAndNotifyAllChannels_IMPL: RC all user channels for critical error 95.",
+        "nvidia.channels_stopped",
+    ),
+    ("[ 12.3] NVRM: failed to initialize capabilities.", "nvidia.probe_failed"),
+    ("[ 12.3] NVRM: GPU5 someNewFunction_GB100: cannot reach the unit, status 0x65", "nvidia.assert"),
+    ("[ 12.3] NVRM: GPU 0000:e4:00.0: uncorrected memory error, page 0x1f00", "nvidia.ecc"),
+    ("[ 12.3] NVRM: someTimer_GH100: GPU lost from the bus, giving up", "nvidia.lost"),
+    ("[ 12.3] nv_peer_mem: Unknown symbol nvidia_p2p_free_page_table (err -22)", "nvidia.module_refused"),
+    ("[ 12.3] Loading of unsigned module is rejected", "kernel.module_refused"),
+    ("[ 12.3] nvidia-nvswitch5:Failed during device post init : -5", "nvswitch.fatal"),
+    ("[ 12.3] nvidia-uvm: Unable to set up the fault buffer, status 0x1a", "nvidia.uvm_error"),
+    (
+        "Mar  3 04:05:06 g07 nv-fabricmanager[812]: fabric manager NVIDIA GPU driver interface version 535.183.06 doesn't match with driver version 535.183.01",
+        "fabric.manager_error",
+    ),
+    (
+        "Mar  3 04:05:06 g07 nvidia-persistenced[812]: Failed to open libnvidia-cfg.so.1",
+        "service.daemon_error",
+    ),
+    ("Mar  3 04:05:06 g07 systemd: Unit nvidia-imex.service entered failed state.", "service.failed_symptom"),
+    ("[ 12.3] nvidia-nvswitch5: ioctl attempted on blacklisted device", ""),
+    ("[ 12.3] NVRM: RmInitAdapter: Failed to load gsp_log_tu10x.bin, no logs of it (non-fatal)", ""),
+    ("[ 12.3] NVRM: GPU5 _kgspLogRpcTimeout: Note: the reset comes later", ""),
+    ("[ 12.3] NVRM: GPU5 RPC event history (CPU <- GSP):", ""),
+    ("[ 12.3] nvidia-gpu 0000:e4:00.3: i2c timeout error e0000000", ""),
     // More wordings.
     ("[ 12.3] watchdog: CPU7: Watchdog detected hard LOCKUP on cpu 7", "kernel.hard_lockup"),
     (
