@@ -41,6 +41,39 @@ const LINES: &[(&str, &str)] = &[
         "[ 99.1] nvidia 0000:5d:00.0: Unable to change power state from D3cold to D0, device inaccessible",
         "pcie.unreachable",
     ),
+    ("[ 99.1] pcieport 0000:b7:01.0:   TLP Header: 60000080 ab0000ff 00000001 d0c0ffee", "pcie.aer_detail"),
+    ("[ 99.1] pcieport 0000:00:1b.2: can't find device of ID00da", "pcie.aer_detail"),
+    ("[ 99.1] nvme 0000:2b:00.0: AER: aer_layer=Physical Layer, aer_agent=Receiver ID", "pcie.aer_detail"),
+    (
+        "[ 99.1] 0000:52:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, id=5200(Requester ID)",
+        "pcie.aer_nonfatal",
+    ),
+    ("[ 99.1] pcieport 0015:00:00.0: EDR: DPC port successfully recovered", "pcie.recovery"),
+    ("[ 99.1] pciehp 0000:5c:01.0:pcie204: Slot(8-1): Link Down", "pcie.link_down"),
+    ("[ 99.1] pciehp 0000:5c:01.0:pcie204: Slot(8-1): Card not present", "pcie.card_gone"),
+    ("[ 99.1] igc 0000:02:00.0: not ready 65535ms after bus reset; giving up", "pcie.unreachable"),
+    (
+        "[ 99.1] nvidia 0000:5d:00.0: BAR 1: failed to assign [mem size 0x1000000000 64bit pref]",
+        "pcie.no_window",
+    ),
+    ("[ 99.1] pci 0000:00:1c.0: BAR 13: failed to assign [io  size 0x1000]", ""),
+    ("[ 99.1] pci 0000:5d:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]", ""),
+    ("[ 99.1] pci 0000:5d:00.0: BAR 1: assigned [mem 0x2000000000-0x3fffffffff 64bit pref]", ""),
+    ("[ 99.1] pcieport 0000:00:1c.0: Data Link Layer Link Active not set in 100 msec", "pcie.recovery_step"),
+    (
+        "[ 99.1] pcieport 0000:00:1c.5: DPC: error containment capabilities: Int Msg #0, RPExt+ PoisonedTLP+ SwTrigger+ RP PIO Log 4, DL_ActiveErr+",
+        "",
+    ),
+    (
+        "[ 99.1] iommu ivhd2: AMD-Vi: Event logged [IOTLB_INV_TIMEOUT device=c1:00.0 address=0x1005a3d10]",
+        "iommu.fault",
+    ),
+    ("[ 99.1] DMAR: VT-d detected Invalidation Queue Error: Reason f", "iommu.fault"),
+    (
+        "[ 99.1] arm-smmu-v3 arm-smmu-v3.16.auto: event: C_BAD_STREAMID client: (unassigned sid) sid: 0x1f80 ssid: 0x0",
+        "iommu.fault",
+    ),
+    ("[ 99.1] arm-smmu-v3 arm-smmu-v3.7.auto: IRQ combined not found", ""),
     // Memory and processors.
     (
         "[ 12.3] EDAC MC1: 3 CE memory scrubbing error on CPU_SrcID#1_MC#0_Chan#1_DIMM#1 (channel:1 slot:1 page:0x5e22f1 offset:0x0 grain:32 syndrome:0x0 -  err_code:0x0008:0x00c1 socket:1 imc:0 rank:5 bg:2 ba:1 row:0x1f2 col:0x3a0)",
@@ -71,6 +104,19 @@ const LINES: &[(&str, &str)] = &[
         "cpu.throttled",
     ),
     ("[ 12.3] thermal thermal_zone0: acpitz: critical temperature reached, shutting down", "host.overheated"),
+    ("[ 99.1] EDAC igen6 MC0: HANDLING IBECC MEMORY ERROR", "mce.detail"),
+    ("[ 99.1] EDAC MC0: 1 CE memory read error", "memory.corrected"),
+    ("[ 99.1] EDAC amd64: Node 0: DRAM ECC disabled.", ""),
+    ("[ 99.1] core: [Hardware Error]: Machine check events logged", "mce.logged"),
+    ("[ 99.1] CPU17 BANK12 CMCI storm detected", "mce.storm"),
+    ("[ 99.1] CPU17 BANK12 CMCI storm subsided", "mce.storm_over"),
+    ("[ 99.1] CPU3: Package power limit notification (total events = 12)", ""),
+    ("[ 99.1] Memory failure: 0x77aa01: recovery action for unsplit thp: Delayed", ""),
+    (
+        "[ 99.1] soft_offline: 0x77aa01: page isolation failed: 0, page count 2, type 17ffffc0000014",
+        "memory.page_offlined",
+    ),
+    ("[ 99.1] Memory failure: 0x77aa01: recovery action for unsplit thp: Failed", "memory.page_failed"),
     // Memory of jobs and of the node.
     (
         "[ 12.3] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,mems_allowed=0-1,oom_memcg=/slurm/uid_1000/job_77/step_0,task_memcg=/slurm/uid_1000/job_77/step_0/task_0,task=python,pid=991,uid=1000",
@@ -201,6 +247,35 @@ const LINES: &[(&str, &str)] = &[
     ("[ 12.3] NETDEV WATCHDOG: ens6f0np0 (mlx5_core): transmit queue 14 timed out 5120 ms", "nic.tx_timeout"),
     ("[ 12.3] mlx5_core 0000:3b:00.0 mlx5_7: Port: 1 Link DOWN", "nic.link_down"),
     ("[ 12.3] bond1: (slave ens6f1np1): link status definitely down, disabling slave", "nic.link_down"),
+    ("[ 99.1] mlx5_core 0000:3b:00.0: print_health_info:520:(pid 0): synd 0x10: High temperature", "nic.hot"),
+    (
+        "[ 99.1] mlx5_core 0000:3b:00.0: mlx5_pcie_event:305:(pid 500): PCIe slot advertised sufficient power (75W).",
+        "",
+    ),
+    (
+        "[ 99.1] mlx5_core 0000:3b:00.0: wait_func_handle_exec_timeout:1113:(pid 31): cmd[0]: CREATE_CQ(0x400) recovered after timeout",
+        "nic.command_late",
+    ),
+    ("[ 99.1] mlx4_en: ib2: Link Down", "nic.link_down"),
+    ("[ 99.1] bnxt_en 0000:31:00.0 ens4f0: Firmware reset request successful.", ""),
+    (
+        "[ 99.1] bnxt_en 0000:31:00.0: QPLIB: bnxt_re_is_fw_stalled: FW STALL Detected. cmdq[0x31]=0x5 waited (103641 > 100000) msec active 1",
+        "nic.firmware",
+    ),
+    ("[ 99.1] cxi_core 0000:c3:00.0: cxi1[hsn1] CXI_EVENT_LINK_DOWN", "nic.link_down"),
+    (
+        "[ 99.1] cxi_ss1 0000:c3:00.0: cxi1[hsn1]: C_EC_UNCOR_NS: C_IXE error: port_dfa_mismatch (37)",
+        "nic.firmware",
+    ),
+    (
+        "[ 99.1] cxi_ss1 0000:c3:00.0: cxi1[hsn1]: C_EC_INFO: C_PI_EXT error: pri_rarb_xlat_rbyp_abort_error (35)",
+        "",
+    ),
+    ("[ 99.1] hfi1 0000:05:00.0: hfi1_0: Eager buffer size 8388608", ""),
+    ("[ 99.1] i40e 0000:18:00.0: DCB init failed -5, disabled", ""),
+    ("[ 99.1] i40e 0000:18:00.0: Query for DCB configuration failed, err -EIO aq_err I40E_AQ_RC_EINVAL", ""),
+    ("[ 99.1] bond0: now running without any active interface!", "nic.link_down"),
+    ("[ 99.1] scsi host4: ib_srp: reconnect succeeded", "nic.recovered"),
     // NVIDIA.
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: GPU has fallen off the bus.", "nvidia.gpu_off_bus"),
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: RmInitAdapter failed! (0x62:0xffff:2477)", "nvidia.init_failed"),
