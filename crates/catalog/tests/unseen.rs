@@ -74,6 +74,9 @@ const LINES: &[(&str, &str)] = &[
         "iommu.fault",
     ),
     ("[ 99.1] arm-smmu-v3 arm-smmu-v3.7.auto: IRQ combined not found", ""),
+    ("[ 99.1] hpsa 0000:04:00.0: [ 8] RELAY_NUM Rollover", "pcie.aer_corrected"),
+    ("[ 99.1] pcieport 0000:00:01.0: [12] Replay Timer Timeout", "pcie.aer_corrected"),
+    ("[ 99.1] tg3 0000:04:00.0: AER: [20] UnsupReq (First)", "pcie.aer_nonfatal"),
     // Memory and processors.
     (
         "[ 12.3] EDAC MC1: 3 CE memory scrubbing error on CPU_SrcID#1_MC#0_Chan#1_DIMM#1 (channel:1 slot:1 page:0x5e22f1 offset:0x0 grain:32 syndrome:0x0 -  err_code:0x0008:0x00c1 socket:1 imc:0 rank:5 bg:2 ba:1 row:0x1f2 col:0x3a0)",
@@ -276,6 +279,14 @@ const LINES: &[(&str, &str)] = &[
     ("[ 99.1] i40e 0000:18:00.0: Query for DCB configuration failed, err -EIO aq_err I40E_AQ_RC_EINVAL", ""),
     ("[ 99.1] bond0: now running without any active interface!", "nic.link_down"),
     ("[ 99.1] scsi host4: ib_srp: reconnect succeeded", "nic.recovered"),
+    ("[ 99.1] bond-san: first active interface up!", "nic.link_up"),
+    ("[ 99.1] bnx2 0000:03:00.1 eth1: NIC SerDes Link is Down", "nic.link_down"),
+    ("[ 99.1] eth0: hw csum failure", "nic.driver_error"),
+    ("[ 99.1] NETDEV WATCHDOG: eth0: transmit timed out", "nic.tx_timeout"),
+    (
+        "[ 99.1] mlx4_en: ens4: mlx4_get_module_info i(0) offset(256) bytes_to_read(128) - FAILED (0xfffff8e4)",
+        "",
+    ),
     // NVIDIA.
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: GPU has fallen off the bus.", "nvidia.gpu_off_bus"),
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: RmInitAdapter failed! (0x62:0xffff:2477)", "nvidia.init_failed"),
