@@ -104,6 +104,69 @@ fn a_node_that_a_brake_keeps_in_service_refuses_no_jobs_either() {
     }
 }
 
+/// Another gate, or a person, may have held the drain since: that nobody looked does not make room.
+#[test]
+fn what_a_brake_holds_stays_held_while_something_else_holds_it_as_well() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut check = lost(&catalog, &policy);
+    check.fleet = Asked::Answer(fleet(4, at(500)));
+    let first = step(&check);
+    for by_person in [true, false] {
+        // Before and after the next look is due.
+        for later in [60, 3_600] {
+            let mut second = input(&catalog, &policy, Trigger::HealthCheck);
+            second.now = check.now.plus_secs(later);
+            second.cases = first.cases.clone();
+            second.decided = first.decisions.clone();
+            second.fleet = Asked::NotAsked;
+            let state = if by_person { "IDLE" } else { "MAINTENANCE" };
+            second.node_record = Asked::Answer(node_record(state, ""));
+            let hold = Hold {
+                on: HoldOn::Node(NodeName::from("n1")),
+                at: second.now,
+                until: Some(second.now.plus_secs(30)),
+                by: "ada".to_owned(),
+                reason: "burn-in".to_owned(),
+            };
+            second.holds = if by_person { vec![hold] } else { Vec::new() };
+            let held_again = step(&second);
+            let by = if by_person { "operator_hold" } else { "reservation" };
+            assert_eq!((held(&held_again), drains(&held_again)), (Some(by), false));
+            let mut prolog = input(&catalog, &policy, Trigger::Prolog);
+            prolog.now = second.now.plus_secs(40);
+            prolog.span = Some(span(&["n1"], None));
+            prolog.cases = first.cases.clone();
+            prolog.decided = held_again.decisions.clone();
+            prolog.fleet = Asked::NotAsked;
+            assert_eq!(step(&prolog).actions, [], "{by}, {later} s later");
+        }
+    }
+}
+
+#[test]
+fn a_look_by_a_clock_that_was_ahead_does_not_put_off_the_next_one() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut input = lost(&catalog, &policy);
+    input.fleet = Asked::Answer(fleet(32, at(500)));
+    input.now = at(400 * 86_400);
+    let first = step(&input);
+    assert_eq!(held(&first), Some("brake"));
+    input.cases = first.cases.clone();
+    input.decided = first.decisions.clone();
+    // Set right again.
+    input.now = at(3_600);
+    input.fleet = Asked::NotAsked;
+    assert_eq!(step(&input).needs, [Need::Fleet]);
+    // The look is told, so that the wait for the next one begins with it.
+    input.fleet = Asked::Answer(fleet(32, at(500)));
+    let second = step(&input);
+    assert_eq!((held(&second), second.decisions.len()), (Some("brake"), 1));
+    input.decided = second.decisions.clone();
+    input.now = at(3_660);
+    input.fleet = Asked::NotAsked;
+    assert!(step(&input).needs.is_empty());
+}
+
 /// Thousands of nodes may be held at once, and each look reads every node's record.
 #[test]
 fn a_node_that_a_brake_holds_looks_again_only_after_a_while() {

@@ -3,6 +3,7 @@ use crate::arrange::Gather as _;
 use std::collections::BTreeSet;
 
 use super::gates::gate;
+use super::hold;
 use crate::pipeline::{Asked, Input, Trigger};
 use crate::policy::{Except, Glob, Matched};
 use crate::{Case, Confidence, Decision, Gate, JobRecord, JobSpan, NodeRecord, Stamp, Verdict, fleet};
@@ -147,10 +148,28 @@ pub(super) fn brake(input: &Input<'_>, case: &Case) -> Gate {
 /// they would be at it all the time.
 fn still_held(input: &Input<'_>, case: &Case) -> Option<Gate> {
     let (last, held) = held_last(input, case)?;
+    // What a person holds is not carried out, and so nobody looks.
+    let looks = input.trigger != Trigger::Prolog
+        && matches!(input.fleet, Asked::NotAsked)
+        && is_due(input, case, last)
+        && !hold::holds_case(input, case);
+    let told = held.why.split(AGAIN).next().unwrap_or_default();
     let due = next_look(input, case, last);
-    let looks =
-        input.trigger != Trigger::Prolog && matches!(input.fleet, Asked::NotAsked) && input.now >= due;
-    (!looks).then(|| gate(BRAKE, false, format!("{}; looked at again from {due} on", held.why)))
+    (!looks).then(|| gate(BRAKE, false, format!("{told}{AGAIN}{due} on")))
+}
+
+/// The brake that held the last decision for this case, where nobody asks for it now since another gate holds: it goes on
+/// holding once that one does not.
+pub(super) fn held_as_well(input: &Input<'_>, case: &Case) -> Option<Gate> {
+    held_last(input, case).map(|(_, held)| held.clone())
+}
+
+/// Before the moment from which on a brake is looked at again.
+const AGAIN: &str = "; looked at again from ";
+
+/// Whether it is time for another look. One of a clock that was ahead does not put it off.
+fn is_due(input: &Input<'_>, case: &Case, last: &Decision) -> bool {
+    input.now >= next_look(input, case, last) || input.now < last.at
 }
 
 /// From when on it is looked at again.
@@ -168,7 +187,7 @@ pub(super) fn is_another_look(input: &Input<'_>, case: &Case, last: &Decision) -
     input.policy.brake.look_again_s > 0
         && matches!(input.fleet, Asked::Answer(_))
         && last.held_by().is_some_and(brake)
-        && input.now >= next_look(input, case, last)
+        && is_due(input, case, last)
 }
 
 /// The brakes for a drain over this case. The runs that may have to do with it are those that were still here when it
@@ -187,12 +206,12 @@ pub(super) fn held_by_brake(input: &Input<'_>, case: &Case) -> Gate {
     }
 }
 
-/// The last decision to drain for this case, where a brake held it, and that brake's gate.
+/// The last decision to drain for this case, where a brake held it, alone or with others, and that brake's gate.
 fn held_last<'a>(input: &'a Input<'_>, case: &Case) -> Option<(&'a Decision, &'a Gate)> {
     let of_case = |decision: &&Decision| {
         decision.case.as_ref() == Some(&case.id) && decision.intent == crate::Intent::Drain
     };
     let last = input.decided.iter().rev().find(of_case)?;
-    let held = last.held_by().filter(|gate| gate.name == BRAKE)?;
+    let held = last.gates.iter().find(|gate| gate.name == BRAKE && !gate.passed)?;
     Some((last, held))
 }

@@ -90,6 +90,8 @@ pub(super) fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode:
     gates.push(gates::mode(mode));
     if gates.iter().all(|gate| gate.passed) {
         gates.push(bounds::brake(input, case));
+    } else {
+        gates.extend(bounds::held_as_well(input, case));
     }
     gates
 }
