@@ -477,3 +477,17 @@ fn names_are_unique_and_read_in_codes() {
     assert_eq!(name_of("site.nhc"), Some("site.nhc"));
     assert_eq!(name_of("xid.79"), None);
 }
+
+#[test]
+fn what_was_bad_before_a_reboot_has_not_been_bad_ever_since() {
+    let mut node = Node::new();
+    let wait = CheckSetting { bad_for_s: Some(60), ..CheckSetting::default() };
+    node.set("mounts", wait);
+    node.pass(0, Trigger::HealthCheck, well());
+    assert!(codes(&node.pass(60, Trigger::HealthCheck, without_scratch())).is_empty());
+    node.boot = BootId::from("b2");
+    // The first look at a node that is still coming up.
+    let output = node.pass(600, Trigger::HealthCheck, without_scratch());
+    assert_eq!(codes(&output), [""; 0], "it has to be bad for a while in this boot");
+    assert_eq!(codes(&node.pass(670, Trigger::HealthCheck, without_scratch())), ["check.mounts"]);
+}

@@ -230,10 +230,13 @@ impl Checked {
 }
 
 fn turned_bad(input: &Input<'_>, setting: &Setting, before: Option<&Item>, at: Stamp) -> Item {
-    let since = match before {
-        Some(item) if item.state != ItemState::Good && item.since <= at => item.since,
-        _ => at,
+    // What was bad before a reboot, while drivers were taken out and services stopped, says nothing of a node that comes up.
+    let goes_on = |item: &&Item| {
+        item.state != ItemState::Good
+            && item.since <= at
+            && (item.state == ItemState::Bad || item.boot == input.boot)
     };
+    let since = before.filter(goes_on).map_or(at, |item| item.since);
     let was_bad = before.is_some_and(|item| item.state == ItemState::Bad);
     let long_enough = at.micros_since(since) >= setting.bad_for_s.saturating_mul(1_000_000);
     let state = if was_bad || long_enough { ItemState::Bad } else { ItemState::Waiting };
