@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use triage_core::fleet::{self, Limit};
-use triage_core::{NodeName, NodeRecord, Outcome};
+use triage_core::{NodeName, NodeRecord, Outcome, reason};
 
 use super::Executor;
 use crate::clock::Deadline;
@@ -19,7 +19,8 @@ impl Executor<'_> {
             Ok(told) => told,
             Err(later) => return later,
         };
-        if !fleet::is_out_by_us(&mine) {
+        // What a person wrote behind our words took the drain over.
+        if !fleet::is_out_by_us(&mine) || reason::case_of(&mine.reason).is_none() {
             return self.done("not out by us any more");
         }
         let Some(why) = fleet::held(limits, &nodes, node) else {
@@ -105,6 +106,14 @@ mod tests {
     fn a_drain_that_is_a_persons_by_now_is_not_lifted() {
         let nodes = record("n1", "IDLE+DRAIN", OURS, 50) + &record("n2", "MIXED+DRAIN", "bad fan", 60);
         let (outcome, asked) = confirm(vec![answered(&nodes)]);
+        assert!(outcome.done && asked.len() == 1, "{}", outcome.answer);
+    }
+
+    #[test]
+    fn a_drain_that_a_person_took_over_behind_our_words_is_not_lifted() {
+        let theirs = format!("{OURS} keep out until Monday, Ann");
+        let nodes = record("n1", "IDLE+DRAIN", OURS, 50) + &record("n2", "MIXED+DRAIN", &theirs, 60);
+        let (outcome, asked) = confirm(vec![answered(&nodes), answered("")]);
         assert!(outcome.done && asked.len() == 1, "{}", outcome.answer);
     }
 
