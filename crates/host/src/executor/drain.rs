@@ -7,7 +7,7 @@ impl Executor<'_> {
     pub(super) fn drain(&self, node: &NodeName, wanted: &str) -> Outcome {
         let record = match self.scontrol.node(node) {
             Ok(record) => record,
-            Err(error) => return self.failed(&error),
+            Err(error) => return self.failed_but_harmless_to_repeat(&error),
         };
         if record.is_out() && reason::is_ours(&record.reason) {
             return self.done(format!("out already by our own drain: \"{}\"", record.reason));
@@ -27,7 +27,7 @@ impl Executor<'_> {
     pub(super) fn resume(&self, node: &NodeName, case: &CaseId, from_down: bool) -> Outcome {
         let record = match self.scontrol.node(node) {
             Ok(record) => record,
-            Err(error) => return self.failed(&error),
+            Err(error) => return self.failed_but_harmless_to_repeat(&error),
         };
         if !record.is_out() {
             return self.done("in service already");

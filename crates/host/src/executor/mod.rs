@@ -77,8 +77,8 @@ impl Executor<'_> {
         Outcome { at: self.clock.now(), done: false, retry, answer: error.to_string() }
     }
 
-    /// As [`failed`](Self::failed), but a refusal of an unknown kind is tried again as well: the state is read before
-    /// every try, so one that had worked is found done.
+    /// As [`failed`](Self::failed), but a refusal of an unknown kind is tried again as well: of a read, which changes nothing,
+    /// and of a change before whose every try the state is read, so that one that had worked is found done.
     fn failed_but_harmless_to_repeat(&self, error: &ScontrolError) -> Outcome {
         let unknown = matches!(error, ScontrolError::Refused { refusal: Refusal::Other, .. });
         Outcome { retry: unknown || error.may_pass_later(), ..self.failed(error) }

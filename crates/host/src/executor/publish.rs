@@ -7,7 +7,7 @@ impl Executor<'_> {
     pub(super) fn publish(&self, node: &NodeName, body: &str) -> Outcome {
         let record = match self.scontrol.node(node) {
             Ok(record) => record,
-            Err(error) => return self.failed(&error),
+            Err(error) => return self.failed_but_harmless_to_repeat(&error),
         };
         let text = match extra::with(&record.extra, peer::KEY, body) {
             Ok(Some(text)) => text,

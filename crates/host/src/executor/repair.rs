@@ -31,7 +31,7 @@ impl Executor<'_> {
     pub(super) fn reboot(&self, node: &NodeName, case: &CaseId, why: &str) -> Outcome {
         let record = match self.scontrol.node(node) {
             Ok(record) => record,
-            Err(error) => return self.failed(&error),
+            Err(error) => return self.failed_but_harmless_to_repeat(&error),
         };
         // REBOOT_REQUESTED, then REBOOT_ISSUED until it is back (22.05 and later).
         if record.state.iter().any(|word| word.starts_with("REBOOT")) {
@@ -67,7 +67,7 @@ impl Executor<'_> {
     fn ours_and_idle(&self, node: &NodeName, case: &CaseId) -> Option<Outcome> {
         match self.scontrol.node(node) {
             Ok(record) => self.unless_ours_and_idle(&record, case),
-            Err(error) => Some(self.failed(&error)),
+            Err(error) => Some(self.failed_but_harmless_to_repeat(&error)),
         }
     }
 

@@ -15,7 +15,7 @@ impl Executor<'_> {
         let exclude = (exclude, note);
         let job = match self.scontrol.job_of(run) {
             Ok(job) => job,
-            Err(error) => return self.failed(&error),
+            Err(error) => return self.failed_but_harmless_to_repeat(&error),
         };
         let name = named(run, &job).scontrol_name();
         if job.restarts > run.restart {

@@ -628,3 +628,17 @@ fn a_node_that_is_to_be_booted_already_is_not_asked_for_again() {
         assert!(after.changes.is_empty(), "{state}: {:?}", after.changes);
     }
 }
+
+/// A controller that is being upgraded, for one, answers reads with words that nobody knows here.
+#[test]
+fn a_read_that_is_refused_for_an_unknown_reason_gives_nothing_up() {
+    let (node, case, decision) = (NodeName::from("n1"), CaseId::from("0a1b2c3d"), DecisionId::from("d"));
+    let drain = Action::Drain { node: node.clone(), reason: OURS.into(), case: case.clone(), decision };
+    let resume = Action::Resume { node, case, from_down: false, decision: DecisionId::from("d") };
+    for action in [drain, resume] {
+        let words = "slurm_load_node error: Incompatible versions of client and server code";
+        let runner = Scripted::new(move |_| failed(words));
+        let outcome = once(&runner, &action);
+        assert_eq!((outcome.done, outcome.retry), (false, true), "{}: {}", action.kind(), outcome.answer);
+    }
+}
