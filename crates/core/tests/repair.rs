@@ -169,6 +169,23 @@ fn another_open_case_keeps_the_node_out() {
     assert!(held(&output).contains(&"other_case".to_owned()));
 }
 
+/// The node has room for one reason, and it goes on naming the case that was repaired first.
+#[test]
+fn a_second_broken_gpu_is_mended_under_the_drain_for_the_first() {
+    let (catalog, policy) = (catalog(), policy(|repair| repair.reset = Step::Act));
+    let first = case(CaseState::Resolved, ClearedBy::RowRemap);
+    let mut second = case(CaseState::Acted, ClearedBy::GpuReset);
+    second.id = CaseId::from("11111111");
+    second.resource = Resource::from("gpu:0000:11:00.0");
+    let mut input = check(&catalog, &policy, &first, "IDLE", Vec::new());
+    input.cases.push(second.clone());
+    input.out.push(OutCase { case: second.clone(), drained_at: at(20), tries: Vec::new() });
+    let output = step(&input);
+    let resets: Vec<_> = output.actions.iter().filter(|action| action.kind() == "reset").collect();
+    assert_eq!(resets.len(), 1, "{:?}", output.decisions);
+    assert_eq!(resets[0].case(), Some(&second.id));
+}
+
 #[test]
 fn a_node_that_still_ends_a_job_is_left_alone() {
     let (catalog, policy) = (catalog(), policy(|repair| repair.reset = Step::Act));

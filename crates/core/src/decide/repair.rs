@@ -24,10 +24,15 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
     for out in &input.out {
         let case = cases.iter().find(|case| case.id == out.case.id).unwrap_or(&out.case);
         let way = Way { input, cases, record, case, tries: &out.tries };
-        if case.stood_down || !way.is_ours() {
+        if case.stood_down {
             continue;
         }
-        if case.is_open() { way.mend(decided) } else { way.bring_back(decided) }
+        match (case.is_open(), way.is_ours()) {
+            (true, true) => way.mend(decided),
+            (true, false) if way.is_next() => way.mend(decided),
+            (false, true) => way.bring_back(decided),
+            (_, false) => {}
+        }
     }
 }
 
@@ -57,9 +62,24 @@ struct Way<'a, 'i> {
 
 impl Way<'_, '_> {
     /// The node is out, and by our drain for this very case. A node has room for one reason: with two cases, the other
-    /// one waits until this one's drain is lifted.
+    /// one waits until this one is mended.
     fn is_ours(&self) -> bool {
         self.record.is_out() && reason::case_of(&self.record.reason).as_ref() == Some(&self.case.id)
+    }
+
+    /// The node is out by our drain for a case that is mended, which goes on naming it, and of those that keep it out since this
+    /// one was drained for first.
+    fn is_next(&self) -> bool {
+        let now = |out: &'_ crate::OutCase| {
+            self.cases.iter().find(|case| case.id == out.case.id).unwrap_or(&out.case).clone()
+        };
+        let ours = |case: &Case| !case.stood_down;
+        let named = reason::case_of(&self.record.reason);
+        let mut known = self.input.out.iter().map(now).filter(ours);
+        let is_mended = known.clone().any(|case| !case.is_open() && Some(&case.id) == named.as_ref());
+        self.record.is_out()
+            && is_mended
+            && known.find(Case::is_open).is_some_and(|next| next.id == self.case.id)
     }
 
     fn mend(&self, decided: &mut Decided) {

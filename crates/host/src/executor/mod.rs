@@ -38,8 +38,8 @@ impl Executor<'_> {
             Action::Drain { node, reason, .. } => self.drain(node, reason),
             Action::ConfirmDrain { node, limits, .. } => self.confirm(node, limits, deadline),
             Action::Down { node, case, limits, .. } => self.down(node, case, limits, deadline),
-            Action::Reset { node, case, command, .. } => self.reset(node, case, command, deadline),
-            Action::Reboot { node, case, reason, .. } => self.reboot(node, case, reason),
+            Action::Reset { node, command, .. } => self.reset(node, command, deadline),
+            Action::Reboot { node, reason, .. } => self.reboot(node, reason),
             Action::Verify { node, case, commands, .. } => self.verify(node, case, commands, deadline),
             Action::Resume { node, case, from_down, .. } => self.resume(node, case, *from_down),
             Action::Requeue { run, exclude, hold, progress, .. } => {

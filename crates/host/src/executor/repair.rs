@@ -1,5 +1,6 @@
 //! Mending a node that we took out: a reset, a reboot, the site's tests. Each only while the node is idle and out by
-//! our own drain for that very case, which is read right before.
+//! our own drain, which is read right before: the tests, which are followed by the return, by that for the very case; what mends
+//! the node also by one for another case, since a node has room for one reason.
 use std::time::Duration;
 
 use triage_core::policy;
@@ -12,15 +13,18 @@ use crate::runner::{Command, Finished, RunError};
 /// What a command may say in an answer, bytes: its last line, which is where tools put their verdict.
 const MAX_SAID: usize = 200;
 
+/// By which drain a node has to be out.
+#[derive(Clone, Copy)]
+enum Drain<'a> {
+    /// One of ours.
+    Ours,
+    /// Ours for this case.
+    For(&'a CaseId),
+}
+
 impl Executor<'_> {
-    pub(super) fn reset(
-        &self,
-        node: &NodeName,
-        case: &CaseId,
-        command: &policy::Command,
-        until: Deadline,
-    ) -> Outcome {
-        self.ours_and_idle(node, case).unwrap_or_else(|| match self.run(command, until) {
+    pub(super) fn reset(&self, node: &NodeName, command: &policy::Command, until: Deadline) -> Outcome {
+        self.ours_and_idle(node, Drain::Ours).unwrap_or_else(|| match self.run(command, until) {
             Ok(said) => self.done(format!("{said}; the next sweep tells whether it helped")),
             Err(said) => self.left_alone(said),
         })
@@ -28,7 +32,7 @@ impl Executor<'_> {
 
     /// Without `ASAP` and `nextstate`: a drained node then comes back drained, its reason kept. `nextstate=DOWN` takes the
     /// drain away, and `ReturnToService` brings the node back untested (tried on 22.05).
-    pub(super) fn reboot(&self, node: &NodeName, case: &CaseId, why: &str) -> Outcome {
+    pub(super) fn reboot(&self, node: &NodeName, why: &str) -> Outcome {
         let record = match self.scontrol.node(node) {
             Ok(record) => record,
             Err(error) => return self.failed_but_harmless_to_repeat(&error),
@@ -37,9 +41,11 @@ impl Executor<'_> {
         if record.state.iter().any(|word| word.starts_with("REBOOT")) {
             return self.done("Slurm was asked already to boot the node again");
         }
-        self.unless_ours_and_idle(&record, case).unwrap_or_else(|| match self.scontrol.reboot(node, why) {
-            Ok(()) => self.done("Slurm was asked to boot the node again"),
-            Err(error) => self.failed(&error),
+        self.unless_ours_and_idle(&record, Drain::Ours).unwrap_or_else(|| {
+            match self.scontrol.reboot(node, why) {
+                Ok(()) => self.done("Slurm was asked to boot the node again"),
+                Err(error) => self.failed(&error),
+            }
         })
     }
 
@@ -50,7 +56,7 @@ impl Executor<'_> {
         commands: &[policy::Command],
         until: Deadline,
     ) -> Outcome {
-        if let Some(outcome) = self.ours_and_idle(node, case) {
+        if let Some(outcome) = self.ours_and_idle(node, Drain::For(case)) {
             return outcome;
         }
         let mut passed = Vec::new();
@@ -64,19 +70,22 @@ impl Executor<'_> {
     }
 
     /// What to answer where the node may not be touched; `None` where it may.
-    fn ours_and_idle(&self, node: &NodeName, case: &CaseId) -> Option<Outcome> {
+    fn ours_and_idle(&self, node: &NodeName, drain: Drain<'_>) -> Option<Outcome> {
         match self.scontrol.node(node) {
-            Ok(record) => self.unless_ours_and_idle(&record, case),
+            Ok(record) => self.unless_ours_and_idle(&record, drain),
             Err(error) => Some(self.failed_but_harmless_to_repeat(&error)),
         }
     }
 
-    fn unless_ours_and_idle(&self, record: &NodeRecord, case: &CaseId) -> Option<Outcome> {
-        if !record.is_out() || reason::case_of(&record.reason).as_ref() != Some(case) {
+    fn unless_ours_and_idle(&self, record: &NodeRecord, drain: Drain<'_>) -> Option<Outcome> {
+        let stands = |case: CaseId| match drain {
+            Drain::Ours => true,
+            Drain::For(of) => case == *of,
+        };
+        if !record.is_out() || !reason::case_of(&record.reason).is_some_and(stands) {
             let state = record.state.join("+");
-            return Some(
-                self.left_alone(format!("not out by our drain for this case ({state}): left alone")),
-            );
+            let what = if matches!(drain, Drain::Ours) { "our drain" } else { "our drain for this case" };
+            return Some(self.left_alone(format!("not out by {what} ({state}): left alone")));
         }
         record.busy().map(|word| self.later(format!("the node is {word}")))
     }

@@ -642,3 +642,21 @@ fn a_read_that_is_refused_for_an_unknown_reason_gives_nothing_up() {
         assert_eq!((outcome.done, outcome.retry), (false, true), "{}: {}", action.kind(), outcome.answer);
     }
 }
+
+/// The first of two broken GPUs is mended, and its case is what the reason goes on naming.
+#[test]
+fn a_node_is_booted_for_a_case_under_our_drain_for_another_and_under_nobody_elses() {
+    let (node, case, decision) = ids();
+    let action = Action::Reboot { node, case, boot: "b1".into(), reason: OURS.into(), decision };
+    let other = "slurm-triage: xid.48 gpu:0000:62:00.0 [case ffffffff]";
+    let taken_over = format!("{other} keep out, Ann");
+    for (reason, asked) in [(other, true), (&taken_over, false), ("bad fan", false)] {
+        let told = reason.to_owned();
+        let runner = Scripted::new(move |command| match command.args.first().map(String::as_str) {
+            Some("reboot") => answered(""),
+            _ => answered(&format!("NodeName=n1 State=IDLE+DRAIN Reason={told} [root@1800000000]\n")),
+        });
+        assert_eq!(once(&runner, &action).done, asked, "{reason}");
+        assert_eq!(runner.asked().iter().any(|words| words.starts_with("reboot")), asked, "{reason}");
+    }
+}
