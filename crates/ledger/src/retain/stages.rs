@@ -53,7 +53,12 @@ pub(super) const STAGES: &[Stage] = &[
     Stage { candidates: "FROM verdicts v WHERE v.at < ?1 ORDER BY v.at", remove: verdicts },
     Stage { candidates: "FROM job_spans s WHERE s.ended < ?1 ORDER BY s.ended", remove: spans },
     Stage { candidates: "FROM sightings s WHERE s.last_seen < ?1 ORDER BY s.last_seen", remove: sightings },
-    Stage { candidates: "FROM holds h WHERE ifnull(h.ended_at, h.until) < ?1 ORDER BY h.id", remove: holds },
+    // What may still stand is never given up for want of room.
+    Stage {
+        candidates: "FROM holds h WHERE (h.ended_at < ?1
+             OR (h.ended_at IS NULL AND h.until < ?1 AND ?1 < 9223372036854775807)) ORDER BY h.id",
+        remove: holds,
+    },
     // What has been quiet for longer than any window. Bounded by itself, so never for want of room.
     Stage {
         candidates: "FROM rates r WHERE r.last_at < ?1 - 7776000000000 AND ?1 < 9223372036854775807

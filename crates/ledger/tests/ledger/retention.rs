@@ -231,3 +231,19 @@ fn a_node_without_health_checks_keeps_a_short_log() {
     let log = std::fs::metadata(beside(&place.path(), "-wal")).unwrap().len();
     assert!(log < 1_200_000, "{log}");
 }
+
+#[test]
+fn what_a_person_holds_is_not_given_up_for_want_of_room() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    let person = TrailFacts::default();
+    let word = Word { now: now(), program: "slurm-triage", actor: "ada", reason: "burn-in", person: &person };
+    let until = Some(now().plus_secs(DAY));
+    let _ = ledger.hold(&HoldOn::Node(node()), until, &word).unwrap();
+    let _ = ledger.hold(&HoldOn::Node("gpu02".into()), until, &word).unwrap();
+    let _ = ledger.release(&HoldOn::Node("gpu02".into()), &word).unwrap();
+    let little = Limits { bytes: 1, ..Limits::default() };
+    assert!(ledger.upkeep(&little, now().plus_secs(60), BUDGET).unwrap().complete);
+    assert_eq!(ledger.holds(now().plus_secs(60)).unwrap().len(), 1);
+    assert_eq!(ask::<i64>(&place.path(), "SELECT count(*) FROM holds"), 1, "one that was released may go");
+}
