@@ -4,7 +4,7 @@ use std::time::Duration;
 use triage_core::pipeline::Output;
 use triage_core::{Action, Outcome};
 use triage_host::clock::Deadline;
-use triage_ledger::{Claim, ClaimRequest, Claimed, Ledger};
+use triage_ledger::{Claim, ClaimRequest, Claimed, IntentRow, IntentState, Ledger};
 
 use crate::ctx::Ctx;
 
@@ -38,20 +38,34 @@ pub fn out(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output, take: Take) {
     }
 }
 
-/// Carries out what earlier passes left: intents nobody began, and those whose owner is gone.
-pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger) {
+/// Carries out what passes before this one, of which `output` came, left: intents nobody began, and those whose owner is gone.
+pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output) {
     let waiting = match ledger.waiting_intents(ctx.now()) {
         Ok(waiting) => waiting,
         Err(error) => return log::error!("{error}"),
     };
     // A reset or a test is begun by a process of its own; the pass that still wants it has started one.
     let runs_a_command = |action: &Action| matches!(action, Action::Reset { .. } | Action::Verify { .. });
-    for intent in waiting.into_iter().filter(|intent| !runs_a_command(&intent.action)) {
+    let wanted =
+        |intent: &IntentRow| intent.state != IntentState::Pending || is_wanted(ctx, output, &intent.action);
+    let to_do = |intent: &IntentRow| !runs_a_command(&intent.action) && wanted(intent);
+    for intent in waiting.into_iter().filter(to_do) {
         if ctx.deadline.has_passed(ctx.clock) {
             return;
         }
         within(ctx, ledger, &intent.action, Deadline::after(ctx.clock, LEFT_OVER));
     }
+}
+
+/// Whether what nobody has begun yet is still to be done. About its node every health check decides anew, with all gates; about
+/// a run nobody does, but the policy may have changed.
+fn is_wanted(ctx: &Ctx<'_>, output: &Output, action: &Action) -> bool {
+    let decided_anew = matches!(
+        action,
+        Action::Drain { .. } | Action::Down { .. } | Action::Reboot { .. } | Action::Resume { .. }
+    );
+    ctx.policy.carries_out(action)
+        && (!decided_anew || output.actions.iter().any(|wanted| wanted.key() == action.key()))
 }
 
 /// Carries out the intent under `action`'s key, if it is there to be taken.
@@ -89,6 +103,7 @@ fn settle(ctx: &Ctx<'_>, ledger: &mut Ledger, claimed: &Claimed, deadline: Deadl
     ctx.controller_is_away.set(
         outcome.retry
             && !claimed.too_late
+            && ctx.policy.carries_out(&claimed.intent.action)
             && !matches!(claimed.intent.action, Action::ClearBeginTime { .. } | Action::LastLine { .. }),
     );
     log::info!("{}: {}", claimed.intent.action.key(), outcome.answer);
@@ -115,6 +130,9 @@ fn act(ctx: &Ctx<'_>, claimed: &Claimed, deadline: Deadline) -> Outcome {
     }
     if claimed.too_late {
         return without(false, true, "too late: whoever began it did not say what came of it");
+    }
+    if !ctx.policy.carries_out(action) {
+        return without(false, true, "not done: the policy is in monitor mode");
     }
     if !ctx.policy.repair.allows(action) {
         return without(false, false, "not run: the policy does not have this command");

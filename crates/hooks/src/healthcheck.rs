@@ -48,7 +48,7 @@ fn passed(ctx: &mut Ctx<'_>) -> Option<Ledger> {
         Ok(output) => {
             carry::out(ctx, &mut ledger, &output, Take::AtOnce);
             finish::later(ctx, &output);
-            carry::left_over(ctx, &mut ledger);
+            carry::left_over(ctx, &mut ledger, &output);
         }
         Err(error) => {
             error.give_up(ledger, "the next health check tries again");

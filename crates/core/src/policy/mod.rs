@@ -23,7 +23,7 @@ pub use rule::{Repeats, Rule};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Intent, Mode};
+use crate::{Action, Intent, Mode};
 
 /// The site's policy, `policy.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +101,33 @@ impl Modes {
             Intent::None | Intent::Note => None,
         };
         own.unwrap_or(self.default)
+    }
+}
+
+impl Policy {
+    /// Whether the site lets an action of this kind be carried out at all: what was wanted under an earlier policy may still
+    /// wait.
+    pub fn carries_out(&self, action: &Action) -> bool {
+        let intent = match action {
+            Action::Drain { .. } => Intent::Drain,
+            Action::Publish { body, .. } if !body.is_empty() => Intent::Drain,
+            Action::Down { .. } => Intent::Down,
+            Action::Reset { .. } => Intent::Reset,
+            Action::Reboot { .. } => Intent::Reboot,
+            Action::Verify { .. } => Intent::Verify,
+            Action::Resume { .. } => Intent::Resume,
+            Action::Requeue { hold: true, .. } => Intent::RequeueHold,
+            Action::Requeue { .. }
+            | Action::KillSteps { .. }
+            | Action::LastLine { .. }
+            | Action::Explain { .. } => Intent::Requeue,
+            Action::RefuseJob { .. } => Intent::RefuseJob,
+            // These end or take back what was done.
+            Action::ConfirmDrain { .. } | Action::ClearBeginTime { .. } | Action::Publish { .. } => {
+                return true;
+            }
+        };
+        self.mode.of(intent) == Mode::Act
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use triage_core::pipeline::{Output, Trigger};
-use triage_core::{BootId, Stamp};
+use triage_core::{BootId, JobSpan, RunId, Stamp};
 use triage_hooks::carry::{self, Take};
 use triage_hooks::ctx::Ctx;
 use triage_hooks::pass::{self, Task};
@@ -31,7 +31,7 @@ const REQUEUE_WANTED_S: i64 = 300;
 
 /// How far the process got that the epilog was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Died {
+pub(crate) enum Died {
     /// Its wishes are written and nothing more.
     BeforeItBegan,
     /// It had claimed the drain and the requeue.
@@ -73,14 +73,18 @@ impl Node {
         let root = Root::new(self.folder.path());
         let mut ctx = Ctx::new("triage-epilog", (path, &config), "n1".into(), root, seams, limit).unwrap();
         let mut ledger = open(&ctx.ledger_path(), Stamp::from_secs(BEGAN));
-        let span = (trigger == Trigger::Epilog).then(|| span(&"n1".into(), 1));
+        let span = match trigger {
+            Trigger::HealthCheck => None,
+            Trigger::Epilog => Some(span(&"n1".into(), 1)),
+            Trigger::Prolog => Some(next_job(triage_host::clock::Clock::now(clock))),
+        };
         let task = Task { trigger, span, look: &mut look_at_the_log };
         let output = pass::run(&mut ctx, &mut ledger, task).unwrap();
         carry(&ctx, &mut ledger, &output);
     }
 
     /// The epilog, by a clock that is right.
-    fn epilog(&self, died: Died) {
+    pub(crate) fn epilog(&self, died: Died) {
         let clock = FakeClock::at(Stamp::from_secs(ENDED));
         self.pass(&clock, Trigger::Epilog, |ctx, ledger, output| match died {
             Died::BeforeItBegan => {}
@@ -109,12 +113,20 @@ impl Node {
     }
 
     /// A health check as the hook does it, by this clock.
-    fn health_check(&self, clock: &FakeClock) {
+    pub(crate) fn health_check(&self, clock: &FakeClock) {
         self.pass(clock, Trigger::HealthCheck, |ctx, ledger, output| {
             carry::out(ctx, ledger, output, Take::AtOnce);
-            carry::left_over(ctx, ledger);
+            carry::left_over(ctx, ledger, output);
             ledger.upkeep(&Limits::default(), ctx.now(), Duration::from_secs(5)).unwrap();
         });
+    }
+
+    pub(crate) fn policy(&self) -> String {
+        fs::read_to_string(self.folder.path().join("policy.toml")).unwrap()
+    }
+
+    pub(crate) fn write_policy(&self, text: &str) {
+        fs::write(self.folder.path().join("policy.toml"), text).unwrap();
     }
 
     /// State and answer of every intent of this kind, oldest first.
@@ -125,6 +137,13 @@ impl Node {
         let of = rows.into_iter().filter(|row| row.action.kind() == kind);
         of.map(|row| (row.state, row.answer)).collect()
     }
+}
+
+/// Another job of this node and one more, as its prolog begins it.
+fn next_job(now: Stamp) -> JobSpan {
+    let of_before = span(&"n1".into(), 1);
+    let run = RunId { job: 43, start: now, ..of_before.run.clone() };
+    JobSpan { run, end: None, exit: None, ..of_before }
 }
 
 fn open(path: &std::path::Path, now: Stamp) -> Ledger {

@@ -12,7 +12,7 @@ use crate::sim::BEGAN;
 fn a_node_that_was_booted_since_is_not_booted_once_more() {
     let clock = FakeClock::at(Stamp::from_secs(BEGAN + 500));
     let node = Node::new();
-    node.pass(&clock, Trigger::HealthCheck, |ctx, ledger, _| {
+    node.pass(&clock, Trigger::HealthCheck, |ctx, ledger, output| {
         let before = BootId::from("b0");
         assert_ne!(ctx.boot, before);
         let action = Action::Reboot {
@@ -31,7 +31,7 @@ fn a_node_that_was_booted_since_is_not_booted_once_more() {
         let request =
             ClaimRequest { key: &key, now, me: &me, lease_until: now.plus_secs(60), alive: &|_| true };
         assert!(matches!(ledger.claim(&request).unwrap(), Claim::Yours(_)));
-        carry::left_over(ctx, ledger);
+        carry::left_over(ctx, ledger, output);
     });
     assert_eq!(node.sim.borrow().made("reboot "), 0, "{:?}", node.sim.borrow().calls);
     assert_eq!(node.intents("reboot"), [(IntentState::Done, "the node was booted since".to_owned())]);

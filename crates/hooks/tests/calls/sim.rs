@@ -16,6 +16,7 @@ pub(crate) struct Sim {
     restarts: u32,
     state: &'static str,
     excluded: String,
+    name: String,
     pub(crate) calls: Vec<String>,
 }
 
@@ -28,6 +29,7 @@ impl Sim {
             restarts: 0,
             state: "FAILED",
             excluded: "(null)".to_owned(),
+            name: "x".to_owned(),
             calls: Vec::new(),
         }))
     }
@@ -40,6 +42,21 @@ impl Sim {
 
     pub(crate) fn drained(&self) -> Vec<&str> {
         self.drained.keys().map(String::as_str).collect()
+    }
+
+    /// Another node goes out by us.
+    pub(crate) fn lose(&mut self, node: &str) {
+        self.drained.insert(node.to_owned(), "slurm-triage: xid.79 gpu [case 0a0b0c0d]".to_owned());
+    }
+
+    /// The owner names the job.
+    pub(crate) fn name_job(&mut self, name: &str) {
+        self.name = name.to_owned();
+    }
+
+    /// A person brings a node back.
+    pub(crate) fn bring_back(&mut self, node: &str) {
+        self.drained.remove(node);
     }
 
     /// How many calls begin so.
@@ -92,7 +109,8 @@ impl Sim {
     }
 
     fn every_node(&self) -> String {
-        (1..=self.count).map(|n| self.node(&format!("n{n}"))).collect()
+        let others = self.drained.keys().filter(|name| name.starts_with('m')).cloned();
+        (1..=self.count).map(|n| format!("n{n}")).chain(others).map(|name| self.node(&name)).collect()
     }
 
     fn node(&self, name: &str) -> String {
@@ -106,9 +124,9 @@ impl Sim {
 
     fn job(&self) -> String {
         format!(
-            "JobId=42 JobName=x JobState={} Reason=BeginTime Requeue=1 Restarts={} BatchFlag=1 ExitCode=1:0 StartTime={BEGAN} \
+            "JobId=42 JobName={} JobState={} Reason=BeginTime Requeue=1 Restarts={} BatchFlag=1 ExitCode=1:0 StartTime={BEGAN} \
              ExcNodeList={} NodeList=n[1-{}]\n",
-            self.state, self.restarts, self.excluded, self.count
+            self.name, self.state, self.restarts, self.excluded, self.count
         )
     }
 }
