@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use crate::policy::Brakes;
 use crate::{JobSpan, NodeName, NodeRecord, Stamp, reason};
 
+/// The name of the gate that says whether a brake holds a drain.
+pub const BRAKE: &str = "brake";
+
 /// The nodes' records, and the leaf switch of the node that asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fleet {

@@ -15,12 +15,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use triage_core::{Action, ActionKey, CaseId, CaseState, Hold, NodeName, Outcome, Stamp, UnknownWord};
+use triage_core::fleet::BRAKE;
+use triage_core::{
+    Action, ActionKey, CaseId, CaseState, Decision, DecisionId, Gate, Hold, Intent, NodeName, Outcome, Stamp,
+    Subject, UnknownWord,
+};
 
 use crate::batch::{AuditNote, ProcessId};
 use crate::error::Result;
 use crate::open::Ledger;
-use crate::rows::{self, audit, clip, intent};
+use crate::rows::{self, audit, clip, decision, intent};
 use crate::store;
 use crate::{people, trail};
 
@@ -332,6 +336,7 @@ fn take_back(
     for case in &acted {
         let moved = trail::Moved { to: CaseState::Open, at: *at, program, why: answer };
         trail::moved(tx, case, &moved)?;
+        held_by_brake(tx, case, (answer, *at, program))?;
     }
     tx.execute(
         "UPDATE actions SET state = 'failed', answer = ?2 WHERE kind = 'drain' AND state = 'done'
@@ -339,6 +344,31 @@ fn take_back(
         params![node.as_str(), clip(answer)],
     )?;
     tx.execute("UPDATE cases SET state = 'open' WHERE node = ?1 AND state = 'acted'", [node.as_str()])?;
+    Ok(())
+}
+
+/// The brake was heard after the decision. It is written down as one of its own, so that the next pass does not take the old one
+/// for what it would say, and a prolog refuses no job of a node that is kept in service.
+fn held_by_brake(
+    tx: &Transaction<'_>,
+    case: &CaseId,
+    (answer, at, program): (&str, Stamp, &str),
+) -> Result<()> {
+    let sql = format!(
+        "SELECT {} FROM {} WHERE d.case_id = ?1 AND d.node IS NOT NULL AND d.intent = ?2 ORDER BY d.seq DESC LIMIT 1",
+        decision::COLUMNS,
+        decision::FROM
+    );
+    let last = tx.query_row(&sql, params![case.as_str(), Intent::Drain.word()], decision::read).optional()?;
+    let Some(last) = last else { return Ok(()) };
+    let Subject::Node(node) = &last.subject else { return Ok(()) };
+    let brake = Gate { name: BRAKE.to_owned(), passed: false, why: clip(answer).into_owned() };
+    let gates = last.gates.iter().filter(|gate| gate.name != BRAKE).cloned().chain([brake]).collect();
+    let id = DecisionId::of(&last.subject.to_string(), last.intent.word(), case.as_str(), at);
+    let held = Decision { id, at, gates, ..last.clone() };
+    if decision::put(tx, &held)? {
+        trail::decided(tx, (node, at, program), &held)?;
+    }
     Ok(())
 }
 

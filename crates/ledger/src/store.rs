@@ -162,7 +162,7 @@ fn put_judgement(tx: &Transaction<'_>, batch: &Batch<'_>) -> Result<usize> {
     }
     for decision in batch.decisions {
         if decision::put(tx, decision)? {
-            trail::decided(tx, batch, decision)?;
+            trail::decided(tx, (batch.node, batch.now, batch.program), decision)?;
         }
     }
     let mut new = 0;

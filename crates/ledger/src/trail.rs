@@ -2,7 +2,7 @@
 //! It says who, what, when, why, on what evidence, past which gates, and with which outcome.
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
-use triage_core::{Action, Case, CaseId, CaseState, Decision, Gate, Mode, Stamp, Subject};
+use triage_core::{Action, Case, CaseId, CaseState, Decision, Gate, Mode, NodeName, Stamp, Subject};
 
 use crate::batch::{AuditNote, Batch, Level};
 use crate::error::Result;
@@ -243,10 +243,14 @@ fn change(case: &Case, before: Option<&Before>) -> Option<(String, Option<String
 }
 
 /// Writes that a decision was made.
-pub(crate) fn decided(conn: &Connection, batch: &Batch<'_>, decision: &Decision) -> Result<()> {
+pub(crate) fn decided(
+    conn: &Connection,
+    (here, now, program): (&NodeName, Stamp, &str),
+    decision: &Decision,
+) -> Result<()> {
     let (node, job) = match &decision.subject {
         Subject::Node(node) => (node.to_string(), None),
-        Subject::Run(run) => (batch.node.to_string(), Some(run.scontrol_name())),
+        Subject::Run(run) => (here.to_string(), Some(run.scontrol_name())),
     };
     let held = decision.held_by().map(|gate| format!("held by {}", gate.name));
     let outcome = match (held, decision.gates.is_empty()) {
@@ -270,7 +274,7 @@ pub(crate) fn decided(conn: &Connection, batch: &Batch<'_>, decision: &Decision)
         },
         ..AuditNote::info(format!("decision.{}", decision.intent), decision.subject.to_string())
     };
-    audit::put(conn, batch.now, batch.program, &note)
+    audit::put(conn, now, program, &note)
 }
 
 /// A note about what came of an action, its text still to be filled in.

@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use super::gates::gate;
 use super::hold;
+use crate::fleet::BRAKE;
 use crate::pipeline::{Asked, Input, Trigger};
 use crate::policy::{Except, Glob, Matched};
 use crate::{Case, Confidence, Decision, Gate, JobRecord, JobSpan, NodeRecord, Stamp, Verdict, fleet};
-
-/// The name of the gate that [`held_by_brake`] looks for.
-const BRAKE: &str = "brake";
 
 /// Less sure than the site asks for is left alone, whatever a rule says.
 pub(super) fn confidence(is: Confidence, least: Confidence) -> Gate {

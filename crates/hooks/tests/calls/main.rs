@@ -1,6 +1,7 @@
 //! What a failed job of a thousand nodes costs the controller: every node's epilog runs in this process, on a ledger and a
 //! kernel log of its own, and each call of scontrol is counted.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
+mod brakes;
 mod changed_minds;
 mod clock_jumps;
 mod reboots;

@@ -123,6 +123,11 @@ fn a_drain_that_was_one_too_many_leaves_no_case_of_the_node_acted_upon_and_may_c
         let states: Vec<CaseState> =
             it.ledger.cases(&Filter::default()).unwrap().iter().map(|case| case.state).collect();
         assert_eq!(states, [expect; 2]);
+        // A pass that decides the same again, and a prolog, have to know.
+        let load = Load { spans_since: T0, run: None };
+        let decided = it.ledger.load(&load).unwrap().decided;
+        let held: Vec<_> = decided.iter().map(|last| last.held_by().map(|gate| gate.name.as_str())).collect();
+        assert_eq!(held, [if too_late { None } else { Some("brake") }]);
         let later = decision(&it.case.clone(), T0.plus_secs(60));
         assert_eq!(it.want(&later, T0.plus_secs(60)), usize::from(!too_late));
     }
