@@ -168,7 +168,7 @@ fn answer<T>(ctx: &Ctx<'_>, ask: impl FnOnce(&Scontrol<'_>) -> Result<T, Scontro
         Ok(answer) => Asked::Answer(answer),
         Err(error) => {
             log::warn!("{error}");
-            ctx.controller_is_away.set(error.may_pass_later());
+            ctx.controller_is_away.set(error.is_away());
             Asked::NoAnswer(error.to_string())
         }
     }

@@ -1,6 +1,7 @@
 //! What waits to be done and is not wanted any more when its turn comes.
 use triage_core::pipeline::Trigger;
 use triage_core::{Case, CaseState, Stamp};
+use triage_hooks::carry::{self, Take};
 use triage_host::testkit::FakeClock;
 use triage_ledger::{Batch, Load};
 
@@ -55,4 +56,15 @@ fn a_drain_that_waits_is_not_carried_out_for_a_case_that_has_closed() {
     clock.set_wall(Stamp::from_secs(BEGAN + 560));
     node.health_check(&clock);
     assert!(node.sim.borrow().drained().is_empty(), "{:?}", node.sim.borrow().calls);
+}
+
+/// What a job is called is its owner's, and says nothing of the controller.
+#[test]
+fn a_name_that_tears_the_jobs_record_does_not_put_off_the_drain() {
+    let node = Node::new();
+    node.sim.borrow_mut().name_job("x\nJobId=77 JobName=y");
+    let clock = FakeClock::at(Stamp::from_secs(BEGAN + 500));
+    node.pass(&clock, Trigger::Epilog, |ctx, ledger, output| carry::out(ctx, ledger, output, Take::AtOnce));
+    let sim = node.sim.borrow();
+    assert_eq!((sim.drained(), sim.made("requeue")), (vec!["n1"], 0), "{:?}", sim.calls);
 }

@@ -60,6 +60,14 @@ impl ScontrolError {
     }
 }
 
+impl ScontrolError {
+    /// Whether the controller was not to be reached. It was where its answer only does not tell: a job's name can tear the job's
+    /// record, and keeps nobody from asking about anything else.
+    pub fn is_away(&self) -> bool {
+        self.may_pass_later() && !matches!(self, Self::Record(_))
+    }
+}
+
 /// Talks to the controller.
 #[derive(Clone)]
 pub struct Scontrol<'a> {
