@@ -233,6 +233,19 @@ fn a_line_from_before_a_proven_repair_is_history() {
     assert_eq!(told(&pass(&[(401, off_bus)], repaired)).len(), 1, "it broke again");
 }
 
+/// Hardware clocks that run in local time are hours ahead until somebody sets the system's.
+#[test]
+fn a_moment_of_a_clock_that_was_ahead_makes_no_news_old() {
+    let off_bus = "NVRM: Xid (PCI:0000:13:00): 79, pid=4711, name=python3, GPU has fallen off the bus.";
+    let closed = |input: &mut Input<'_>| {
+        let resource = Resource::from(BAD_GPU);
+        input.past.closed = vec![Closed { fault: "gpu.off_bus".to_owned(), resource, at: at(8 * 3_600) }];
+    };
+    assert_eq!(drains(&pass(&[(590, off_bus)], closed)), 1, "closed in the future");
+    let begun = |input: &mut Input<'_>| input.past.since = Some(at(8 * 3_600));
+    assert_eq!(drains(&pass(&[(590, off_bus)], begun)), 1, "a ledger begun in the future");
+}
+
 #[test]
 fn a_line_of_the_boot_before_is_history_unless_it_outlives_a_reboot() {
     let of_last_boot = |input: &mut Input<'_>| {

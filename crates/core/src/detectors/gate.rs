@@ -30,7 +30,10 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) fn new(input: &Input<'_>) -> Self {
-        Self { since: input.past.since, closed: input.past.closed.clone(), boot: input.boot.clone() }
+        // A moment that is yet to come is of a clock that was ahead, and says nothing of before and after.
+        let has_come = |at: &Stamp| *at <= input.now;
+        let closed = input.past.closed.iter().filter(|closed| has_come(&closed.at)).cloned().collect();
+        Self { since: input.past.since.filter(has_come), closed, boot: input.boot.clone() }
     }
 
     /// How much the event still says about the fault.

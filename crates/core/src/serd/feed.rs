@@ -201,7 +201,10 @@ impl<'a, 'i> Bench<'a, 'i> {
     pub(super) fn was_before_a_repair(&self, rule: &Rule, place: &Resource, occurrence: &Occurrence) -> bool {
         let fault = self.input.catalog.fault_of(&rule.code());
         let names = Names::new(self.input);
-        let same = |c: &&crate::pipeline::Closed| c.fault == fault && names.are_one(&c.resource, place);
+        // One that is yet to come is of a clock that was ahead.
+        let same = |c: &&crate::pipeline::Closed| {
+            c.at <= self.input.now && c.fault == fault && names.are_one(&c.resource, place)
+        };
         let closed = self.input.past.closed.iter().filter(same);
         closed.map(|closed| closed.at).max().is_some_and(|at| occurrence.at <= at)
     }
