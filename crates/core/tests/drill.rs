@@ -3,7 +3,7 @@ mod support;
 
 use support::*;
 use triage_core::pipeline::{Asked, Output, Trigger, step};
-use triage_core::{Action, Observation, drill};
+use triage_core::{Action, Advice, Confidence, Observation, drill};
 
 const XID: &str = "NVRM: Xid (PCI:0000:13:00): 79, GPU has fallen off the bus.";
 
@@ -43,4 +43,20 @@ fn a_stream_that_only_has_a_drills_name_is_a_real_fault() {
     assert!(!output.events[0].fields.contains_key(drill::FIELD));
     assert!(!output.cases[0].synthetic && !output.cases[0].stood_down);
     assert!(output.actions.iter().any(|action| matches!(action, Action::Drain { .. })));
+}
+
+#[test]
+fn a_drill_makes_no_real_case_surer() {
+    let (catalog, policy) = (catalog(), acting());
+    let mut real = pass(Observation { synthetic: false, stream: String::new(), ..drill_line(false) }).cases;
+    (real[0].confidence, real[0].advice) = (Confidence::Suspected, Advice::Watch);
+    for act in [false, true] {
+        let mut input = input(&catalog, &policy, Trigger::HealthCheck);
+        input.cases = real.clone();
+        input.observations = vec![Observation { at: at(300), cursor: 7, ..drill_line(act) }];
+        input.node_record = Asked::Answer(node_record("IDLE", ""));
+        let output = step(&input);
+        assert!(output.actions.is_empty(), "{:?}", output.actions);
+        assert!(output.cases.iter().all(|case| case.synthetic || case.confidence == Confidence::Suspected));
+    }
 }

@@ -88,7 +88,9 @@ impl<'a> CaseBook<'a> {
         };
         match self.open.get_mut(&key) {
             Some(case) => {
-                if !case.events.contains(&event.id) {
+                // What was made up for a drill bears nothing real out.
+                let made_up = event.synthetic && !case.synthetic;
+                if !made_up && !case.events.contains(&event.id) {
                     strengthen(case, event, confidence);
                     self.changed.insert(case.id.clone());
                 }
