@@ -132,3 +132,17 @@ fn a_switch_is_well_when_all_gpus_behind_it_are_after_a_reboot() {
     let well = pass(&rebooted, vec![of_b2(healthy())]);
     assert_eq!(well.cases[0].state, CaseState::Resolved);
 }
+
+#[test]
+fn a_fault_seen_by_a_clock_that_was_ahead_is_proven_gone_as_any_other() {
+    let ahead = |lines: &[(i64, &str)]| Case { last_seen: at(8 * 3_600), ..one_case(lines) };
+    let oops = [ahead(&[(0, OOPS)])];
+    let rebooted = Pass { now: 1_000, boot: "b2", booted: 500, cases: &oops, ..FIRST };
+    let closed = pass(&rebooted, vec![]);
+    assert_eq!(closed.cases.first().map(|case| case.state), Some(CaseState::Resolved));
+    let lost = [ahead(&[(0, "NVRM: Xid (PCI:0000:13:00): 79, GPU has fallen off the bus.")])];
+    let rebooted = Pass { cases: &lost, ..rebooted };
+    let sweep = Payload::Nvml(Box::new(healthy()));
+    let closed = pass(&rebooted, vec![observe("b2", at(999), SourceKind::Nvml, sweep)]);
+    assert_eq!(closed.cases.first().map(|case| case.state), Some(CaseState::Resolved));
+}

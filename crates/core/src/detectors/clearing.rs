@@ -73,11 +73,16 @@ fn errors_were_counted(input: &Input<'_>, gpu: &GpuReading) -> bool {
     before.and_then(|before| before.ecc_uncorrected).is_some_and(|errors| errors > 0)
 }
 
+/// A fault seen so long after a sweep of this very pass was seen by a clock that was ahead, and has been set right since.
+fn was_ahead(case: &Case, observation: &Observation) -> bool {
+    case.last_seen.micros_since(observation.at) > 3_600 * 1_000_000
+}
+
 /// The case's GPU in a sweep after its last evidence, if nothing in it speaks against the GPU.
 pub(super) fn healthy_gpu<'a>(case: &Case, observation: &'a Observation) -> Option<&'a GpuReading> {
     let Payload::Nvml(reading) = &observation.payload else { return None };
     if reading.state != NvmlState::Ok
-        || observation.at <= case.last_seen
+        || (observation.at <= case.last_seen && !was_ahead(case, observation))
         || observation.synthetic != case.synthetic
     {
         return None;
