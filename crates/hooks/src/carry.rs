@@ -57,13 +57,10 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output) {
     }
 }
 
-/// Whether what nobody has begun yet is still to be done. About its node every health check decides anew, with all gates; about
-/// a run nobody does, but the policy may have changed.
+/// Whether what nobody has begun yet is still to be done. Whether its node is to be out every health check decides anew, with all
+/// gates; about a run nobody does, and a reboot is asked for once, but the policy may have changed.
 fn is_wanted(ctx: &Ctx<'_>, output: &Output, action: &Action) -> bool {
-    let decided_anew = matches!(
-        action,
-        Action::Drain { .. } | Action::Down { .. } | Action::Reboot { .. } | Action::Resume { .. }
-    );
+    let decided_anew = matches!(action, Action::Drain { .. } | Action::Down { .. } | Action::Resume { .. });
     ctx.policy.carries_out(action)
         && (!decided_anew || output.actions.iter().any(|wanted| wanted.key() == action.key()))
 }

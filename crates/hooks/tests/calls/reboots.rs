@@ -36,3 +36,25 @@ fn a_node_that_was_booted_since_is_not_booted_once_more() {
     assert_eq!(node.sim.borrow().made("reboot "), 0, "{:?}", node.sim.borrow().calls);
     assert_eq!(node.intents("reboot"), [(IntentState::Done, "the node was booted since".to_owned())]);
 }
+
+#[test]
+fn a_reboot_that_could_not_be_asked_for_yet_is_not_forgotten() {
+    let clock = FakeClock::at(Stamp::from_secs(BEGAN + 500));
+    let node = Node::new();
+    node.sim.borrow_mut().lose("n1");
+    node.pass(&clock, Trigger::HealthCheck, |ctx, ledger, output| {
+        let action = Action::Reboot {
+            node: ctx.node.clone(),
+            case: "0a0b0c0d".into(),
+            boot: ctx.boot.clone(),
+            reason: "slurm-triage: xid.79 gpu [case 0a0b0c0d]".to_owned(),
+            decision: "d1".into(),
+        };
+        let now = ctx.now();
+        let intents = [NewIntent { action, expires: now.plus_secs(3_600), synthetic: false }];
+        let batch = Batch { intents: &intents, ..Batch::new(now, &ctx.node, &ctx.boot, "t") };
+        let _ = ledger.record(&batch).unwrap();
+        carry::left_over(ctx, ledger, output);
+    });
+    assert_eq!(node.intents("reboot"), [(IntentState::Pending, "the node is MIXED".to_owned())]);
+}
