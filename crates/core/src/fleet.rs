@@ -82,16 +82,7 @@ pub fn limits<'a>(
         Limit { most: brakes.max_nodes, scope: Scope::Cluster },
         Limit { most: brakes.max_in_window, scope: Scope::Window(since) },
     ];
-    let mine = fleet.nodes.iter().filter(|record| !fleet.few && record.node == *node);
-    let partitions = mine.flat_map(|record| &record.partitions);
-    limits.extend(partitions.map(|name| {
-        let size = fleet.nodes.iter().filter(|record| record.partitions.contains(name)).count();
-        Limit { most: brakes.of_partition(size), scope: Scope::Partition(name.clone()) }
-    }));
-    limits.extend(fleet.switch.iter().map(|switch| Limit {
-        most: brakes.max_per_switch,
-        scope: Scope::Switch { name: switch.name.clone(), nodes: switch.nodes.clone() },
-    }));
+    limits.extend(of_place(brakes, fleet, node));
     limits.extend(spans.into_iter().filter(|span| span.nodes.len() > 1).map(|span| Limit {
         most: brakes.max_per_job,
         scope: Scope::Job {
@@ -101,6 +92,21 @@ pub fn limits<'a>(
         },
     }));
     limits
+}
+
+/// Those of its partitions and its leaf switch, which can only be told from all the nodes' records.
+pub fn of_place(brakes: &Brakes, fleet: &Fleet, node: &NodeName) -> Vec<Limit> {
+    let mine = fleet.nodes.iter().filter(|record| !fleet.few && record.node == *node);
+    let partitions = mine.flat_map(|record| &record.partitions);
+    let partitions = partitions.map(|name| {
+        let size = fleet.nodes.iter().filter(|record| record.partitions.contains(name)).count();
+        Limit { most: brakes.of_partition(size), scope: Scope::Partition(name.clone()) }
+    });
+    let switch = fleet.switch.iter().map(|switch| Limit {
+        most: brakes.max_per_switch,
+        scope: Scope::Switch { name: switch.name.clone(), nodes: switch.nodes.clone() },
+    });
+    partitions.chain(switch).collect()
 }
 
 /// The first brake that holds `node`, in words. A node in service counts everybody that is out by us. One that is out

@@ -8,7 +8,7 @@ use triage_core::pipeline::{Asked, Input, Running};
 use triage_core::progress::Progress;
 use triage_core::{JobRecord, JobSpan, NodeName, NodeRecord, PeerEvidence, peer};
 use triage_host::clock::Deadline;
-use triage_host::executor::Executor;
+use triage_host::executor::{Executor, Site};
 use triage_host::slurm::topology::{self, Place};
 use triage_host::slurm::{Scontrol, ScontrolError};
 use triage_ledger::{Ledger, Load};
@@ -36,7 +36,8 @@ pub(crate) fn scontrol<'a>(ctx: &Ctx<'a>) -> Scontrol<'a> {
 
 pub(crate) fn executor<'a>(ctx: &'a Ctx<'_>) -> Executor<'a> {
     let output = crate::output::reader(ctx);
-    Executor { scontrol: scontrol(ctx), clock: ctx.clock, output: Some(output) }
+    let site = Site { brakes: &ctx.policy.brake, topology: topology(ctx) };
+    Executor { scontrol: scontrol(ctx), clock: ctx.clock, output: Some(output), site: Some(site) }
 }
 
 /// This node as Slurm has it.

@@ -43,3 +43,16 @@ fn a_node_whose_drain_was_lifted_again_is_drained_once_there_is_room() {
     }
     assert_eq!(node.sim.borrow().drained(), ["n1"], "{:?}", node.intents("drain"));
 }
+
+/// A prolog asks nobody before it drains. What it did is measured by the same brakes as any other drain: of eight nodes and two
+/// more two are out for hours.
+#[test]
+fn a_drain_of_a_prolog_is_one_too_many_for_its_partition_as_well() {
+    let node = Node::new();
+    ["m1", "m2"].iter().for_each(|other| node.sim.borrow_mut().lose(other));
+    let clock = FakeClock::at(Stamp::from_secs(BEGAN + 5_000));
+    node.pass(&clock, Trigger::Prolog, |ctx, ledger, output| carry::out(ctx, ledger, output, Take::All));
+    let told = node.intents("confirm_drain");
+    assert_eq!(node.sim.borrow().drained(), ["m1", "m2"], "{told:?}");
+    assert!(told[0].1.contains("partition p"), "{told:?}");
+}

@@ -107,7 +107,7 @@ impl Node {
             conf: None,
             deadline: Duration::from_secs(3),
         };
-        let executor = triage_host::executor::Executor { scontrol, clock, output: None };
+        let executor = triage_host::executor::Executor { scontrol, clock, output: None, site: None };
         let until = triage_host::clock::Deadline::after(clock, Duration::from_secs(3));
         assert!(executor.execute(action, until).done);
     }

@@ -2,11 +2,12 @@
 //! that meet the same fault at once each finds the brakes free; a moment later each sees all the others.
 use std::time::Duration;
 
-use triage_core::fleet::{self, Limit};
+use triage_core::fleet::{self, Fleet, Limit, Scope};
 use triage_core::{NodeName, NodeRecord, Outcome, reason};
 
 use super::Executor;
 use crate::clock::Deadline;
+use crate::slurm::topology::{self, Place};
 
 /// From the drain to the second look. The controller keeps the time of a reason in whole seconds: whoever is drained
 /// later than this has a later second than ours, so the order among those before us is settled.
@@ -23,13 +24,30 @@ impl Executor<'_> {
         if !fleet::is_out_by_us(&mine) || reason::case_of(&mine.reason).is_none() {
             return self.done("not out by us any more");
         }
-        let Some(why) = fleet::held(limits, &nodes, node) else {
+        let Some(why) = fleet::held(&self.all_limits(limits, &mine, &nodes), &nodes, node) else {
             return self.done("within the brakes: the drain stands");
         };
         match self.scontrol.undrain(node) {
             Ok(()) => self.left_alone(format!("one too many, our drain is lifted again: {why}")),
             Err(error) => self.later(error.to_string()),
         }
+    }
+
+    /// A drain that a prolog wanted, or a pass that got no answer, was wanted without the nodes' records: of its partition and its
+    /// switch nothing was known.
+    pub(super) fn all_limits(&self, limits: &[Limit], mine: &NodeRecord, nodes: &[NodeRecord]) -> Vec<Limit> {
+        let of_place = |limit: &Limit| matches!(limit.scope, Scope::Partition(_) | Scope::Switch { .. });
+        let mut all = limits.to_vec();
+        if let Some(site) = self.site.as_ref().filter(|_| !limits.iter().any(of_place)) {
+            let place = site.topology.as_ref().map(|path| topology::place_of(path, &mine.node));
+            let switch = match place {
+                Some(Place::Below(switch)) => Some(switch),
+                _ => None,
+            };
+            let fleet = Fleet { nodes: nodes.to_vec(), switch, ..Fleet::default() };
+            all.extend(fleet::of_place(site.brakes, &fleet, &mine.node));
+        }
+        all
     }
 
     /// This node and all of them, as the controller has them a moment after the drain; what to answer where it cannot
@@ -53,7 +71,6 @@ impl Executor<'_> {
 
 #[cfg(test)]
 mod tests {
-    use triage_core::fleet::Scope;
     use triage_core::{Action, CaseId, DecisionId, Stamp};
 
     use super::*;
@@ -81,7 +98,8 @@ mod tests {
             decision: DecisionId::from("d"),
         };
         let deadline = Deadline::after(&clock, Duration::from_secs(60));
-        let outcome = Executor { scontrol, clock: &clock, output: None }.execute(&action, deadline);
+        let outcome =
+            Executor { scontrol, clock: &clock, output: None, site: None }.execute(&action, deadline);
         (outcome, runner.asked())
     }
 

@@ -27,7 +27,7 @@ impl Executor<'_> {
         if is_down(&mine) {
             return self.done("down already");
         }
-        if let Some(why) = fleet::held(limits, &nodes, node) {
+        if let Some(why) = fleet::held(&self.all_limits(limits, &mine, &nodes), &nodes, node) {
             return self.left_alone(format!("one too many, so nothing on it is ended: {why}"));
         }
         // The same words as the drain's: the reason goes on telling the case, and nothing of it is lost.
@@ -72,7 +72,8 @@ mod tests {
         let program = "/usr/bin/scontrol".into();
         let scontrol = Scontrol { runner: &runner, program, conf: None, deadline: Duration::from_secs(3) };
         let deadline = Deadline::after(&clock, Duration::from_secs(60));
-        let outcome = Executor { scontrol, clock: &clock, output: None }.execute(action, deadline);
+        let outcome =
+            Executor { scontrol, clock: &clock, output: None, site: None }.execute(action, deadline);
         (outcome, runner.asked())
     }
 

@@ -13,7 +13,9 @@ mod repair;
 mod requeue;
 
 use std::fmt;
+use std::path::PathBuf;
 
+use triage_core::policy::Brakes;
 use triage_core::{Action, Outcome};
 
 use crate::clock::{Clock, Deadline};
@@ -28,6 +30,17 @@ pub struct Executor<'a> {
     pub clock: &'a dyn Clock,
     /// Appends to a job's output; `None`: nobody does.
     pub output: Option<OutputReader<'a>>,
+    /// The site's brakes, for a drain that was wanted before anybody had asked for the other nodes.
+    pub site: Option<Site<'a>>,
+}
+
+/// What of the site a drain is measured by.
+#[derive(Debug)]
+pub struct Site<'a> {
+    /// How many nodes may be out by us.
+    pub brakes: &'a Brakes,
+    /// The file that tells which switch a node hangs on.
+    pub topology: Option<PathBuf>,
 }
 
 impl Executor<'_> {

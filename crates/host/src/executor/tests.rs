@@ -130,7 +130,7 @@ fn once(runner: &Scripted, action: &Action) -> Outcome {
     let clock = FakeClock::at(Stamp::from_secs(1_800_000_100));
     let deadline = Duration::from_secs(3);
     let scontrol = Scontrol { runner, program: "/usr/bin/scontrol".into(), conf: None, deadline };
-    Executor { scontrol, clock: &clock, output: None }
+    Executor { scontrol, clock: &clock, output: None, site: None }
         .execute(action, Deadline::after(&clock, Duration::from_secs(600)))
 }
 
@@ -419,7 +419,7 @@ fn a_job_does_not_come_back_in_the_second_in_which_its_credentials_were_revoked(
         conf: None,
         deadline: Duration::from_secs(3),
     };
-    let executor = Executor { scontrol, clock: &*clock, output: None };
+    let executor = Executor { scontrol, clock: &*clock, output: None, site: None };
     assert!(executor.execute(&begin(), Deadline::after(&*clock, Duration::from_secs(600))).done);
     let waited = cleared_at.borrow().expect("the begin time is cleared").saturating_sub(begun);
     assert!(waited >= Duration::from_secs(2), "{waited:?}");
