@@ -44,8 +44,6 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output) {
         Ok(waiting) => waiting,
         Err(error) => return log::error!("{error}"),
     };
-    // A reset or a test is begun by a process of its own; the pass that still wants it has started one.
-    let runs_a_command = |action: &Action| matches!(action, Action::Reset { .. } | Action::Verify { .. });
     let wanted =
         |intent: &IntentRow| intent.state != IntentState::Pending || is_wanted(ctx, output, &intent.action);
     let to_do = |intent: &IntentRow| !runs_a_command(&intent.action) && wanted(intent);
@@ -55,6 +53,27 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output) {
         }
         within(ctx, ledger, &intent.action, Deadline::after(ctx.clock, LEFT_OVER));
     }
+}
+
+/// Resets and tests that nobody is at: no pass wants them twice, and each needs a process of its own. One that this pass wants
+/// has got its own already.
+pub fn forgotten(ctx: &Ctx<'_>, ledger: &Ledger, output: &Output) -> Vec<Action> {
+    let waiting = ledger.waiting_intents(ctx.now()).unwrap_or_default();
+    let gone = |intent: &IntentRow| {
+        let over = intent.lease_until.is_some_and(|until| ctx.now() > until);
+        over || !intent.owner.as_ref().is_some_and(|owner| owner.boot == ctx.boot && ctx.is_alive(owner))
+    };
+    let nobodys = |intent: &IntentRow| {
+        runs_a_command(&intent.action)
+            && is_wanted(ctx, output, &intent.action)
+            && (intent.state == IntentState::Pending || gone(intent))
+            && output.actions.iter().all(|new| new.key() != intent.action.key())
+    };
+    waiting.into_iter().filter(nobodys).map(|intent| intent.action).collect()
+}
+
+const fn runs_a_command(action: &Action) -> bool {
+    matches!(action, Action::Reset { .. } | Action::Verify { .. })
 }
 
 /// Whether what nobody has begun yet is still to be done. Whether its node is to be out every health check decides anew, with all

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use triage_core::Action;
 use triage_core::pipeline::Output;
 use triage_core::policy::Policy;
 use triage_host::clock::SystemClock;
@@ -17,7 +18,12 @@ const WAIT: Duration = Duration::from_secs(5);
 
 /// Starts a process for each action of this pass that takes long. One that is carried out already finds it claimed.
 pub(crate) fn later(ctx: &Ctx<'_>, output: &Output) {
-    for action in output.actions.iter().filter(|action| action.takes_long()) {
+    start(ctx, output.actions.iter().filter(|action| action.takes_long()));
+}
+
+/// Starts a process for each of these actions.
+pub(crate) fn start<'a>(ctx: &Ctx<'_>, actions: impl IntoIterator<Item = &'a Action>) {
+    for action in actions {
         let Ok(program) = std::env::current_exe() else { return };
         let config = ctx.config_path.display().to_string();
         let mut command = Command::new(program, ctx.config.deadlines.finisher)

@@ -48,6 +48,7 @@ fn passed(ctx: &mut Ctx<'_>) -> Option<Ledger> {
         Ok(output) => {
             carry::out(ctx, &mut ledger, &output, Take::AtOnce);
             finish::later(ctx, &output);
+            finish::start(ctx, &carry::forgotten(ctx, &ledger, &output));
             carry::left_over(ctx, &mut ledger, &output);
         }
         Err(error) => {
