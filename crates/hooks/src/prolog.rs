@@ -11,7 +11,7 @@ use crate::ctx::Ctx;
 use crate::look::Look;
 use crate::pass::{self, Task};
 use crate::start::Hook;
-use crate::{carry, open, spool};
+use crate::{ask, carry, open, spool};
 
 /// The hook.
 pub const HOOK: Hook = Hook { program: "triage-prolog", limit: |deadlines| deadlines.prolog, pass };
@@ -72,11 +72,24 @@ fn begin(ctx: &Ctx<'_>, env: &HookEnv) -> JobSpan {
     }
 }
 
+/// The word of the node's state that says so: maintenance, a reservation. Until now nobody has asked the controller, and a refusal
+/// would drain the node as surely as a drain.
+fn somebody_elses(ctx: &Ctx<'_>) -> Option<String> {
+    let record = ask::node(ctx);
+    record.get()?.has_state_of(&ctx.policy.node.leave_alone_states).map(str::to_owned)
+}
+
 /// Slurm drains the node of a prolog that fails and keeps a reason that stands already. So our drain, which is wanted
 /// for the same case, goes first: the node then says what is wrong with it instead of "Prolog error".
 fn refuse(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output) -> u8 {
     let refusal = output.actions.iter().find(|action| matches!(action, Action::RefuseJob { .. }));
     let Some(refusal) = refusal else { return 0 };
+    if let Some(state) = somebody_elses(ctx) {
+        log::warn!(
+            "this job is let in, with an open case on the node: the node is {state} and is left alone"
+        );
+        return 0;
+    }
     for drain in output.actions.iter().filter(|action| matches!(action, Action::Drain { .. })) {
         carry::one(ctx, ledger, drain);
     }
