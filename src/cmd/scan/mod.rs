@@ -1,4 +1,5 @@
 //! `slurm-triage scan`: what the catalogue recognises in any log, anywhere, without Slurm, GPU or ledger.
+mod carried;
 mod input;
 mod progress;
 mod row;
@@ -8,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use triage_core::catalog::{Catalog, Origin};
-use triage_core::classify::prefix::{Clock, Sender, names_a_service, peel};
+use triage_core::classify::prefix::Clock;
 use triage_core::joblog;
 use triage_host::config::Config;
 
@@ -69,7 +70,7 @@ fn scan(
         let origin = *scanner.origin.get_or_insert_with(|| match source {
             ScanSource::Kernel => Origin::Kernel,
             ScanSource::Job => Origin::Job,
-            ScanSource::Auto => sniff(chunk.bytes),
+            ScanSource::Auto => sniff(catalog, &clock, chunk.bytes),
         });
         if let Some(line) = chunk.cut_line {
             complain(&format!("{name}:{line}: longer than {} bytes: its end is not looked at", input::CHUNK));
@@ -84,19 +85,20 @@ fn scan(
     Ok(())
 }
 
-/// A log in which the kernel is named as the sender of some line, or that begins like one of dmesg's, is a kernel's.
-fn sniff(bytes: &[u8]) -> Origin {
+/// A log in which the kernel is named as the sender of some line, or that begins like one of dmesg's, is a kernel's. Where no
+/// line tells, it is what more of its lines are known as.
+fn sniff(catalog: &Catalog, clock: &Clock, bytes: &[u8]) -> Origin {
     let head = bytes.get(..SNIFF).unwrap_or(bytes);
-    let of_kernel = |line: &[u8]| {
-        let peeled = peel(line);
-        peeled.sender == Sender::Kernel
-            || (peeled.time.is_some() && line.starts_with(b"[") && peeled.host.is_none())
-    };
-    if head.split(|b| *b == b'\n').any(of_kernel) || head.windows(5).any(|w| w == b"NVRM:") {
-        Origin::Kernel
-    } else {
-        Origin::Job
+    if head.split(|b| *b == b'\n').any(carried::is_of_kernel) || head.windows(5).any(|w| w == b"NVRM:") {
+        return Origin::Kernel;
     }
+    let of_kernel = catalog
+        .candidates(Origin::Kernel, head)
+        .filter(|line| carried::read(catalog, clock, head, line.clone()).is_some())
+        .count();
+    let of_job = |line: &&[u8]| joblog::is_candidate(line) && joblog::read_line(catalog, line).is_some();
+    let lines = head.split(|b| *b == b'\n').filter(of_job);
+    if of_kernel > lines.count() { Origin::Kernel } else { Origin::Job }
 }
 
 struct Scanner<'a> {
@@ -111,21 +113,14 @@ struct Scanner<'a> {
 impl Scanner<'_> {
     fn kernel(&mut self, chunk: &Chunk<'_>) -> std::io::Result<()> {
         let mut count = chunk.counter();
-        let mut result = Ok(());
-        let (catalog, clock, name, json) = (self.catalog, self.clock, self.name, self.json);
-        catalog.for_each_hit(Origin::Kernel, chunk.bytes, |hit| {
-            // What a process wrote into the same log is no word of the kernel's; a service's name was put there by systemd
-            // or the log daemon.
-            let process = hit.peeled.sender == Sender::Process;
-            if result.is_err() || (process && !names_a_service(hit.peeled.text)) {
-                return;
-            }
-            let time = hit.peeled.time.and_then(|time| time.resolve(&clock));
-            let line = count.line_at(hit.line.start);
-            let row = Row::new(name, line, time, Origin::Kernel, &hit.meaning, hit.peeled.text);
-            result = row.write(self.out, json);
-        });
-        result
+        for line in self.catalog.candidates(Origin::Kernel, chunk.bytes) {
+            let start = line.start;
+            let Some(found) = carried::read(self.catalog, &self.clock, chunk.bytes, line) else { continue };
+            let number = count.line_at(start);
+            let row = Row::new(self.name, number, found.time, Origin::Kernel, &found.meaning, &found.text);
+            row.write(self.out, self.json)?;
+        }
+        Ok(())
     }
 
     fn job(&mut self, chunk: &Chunk<'_>) -> std::io::Result<()> {

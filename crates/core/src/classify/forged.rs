@@ -16,7 +16,7 @@ const BEHIND_NUMBER: &[&[u8]] = &[
 ];
 
 /// What follows `name[4711]`.
-const BEHIND_BRACKETS: &[&[u8]] = &[b" vsyscall ", b": unhandled "];
+const BEHIND_BRACKETS: &[&[u8]] = &[b" vsyscall "];
 
 /// Whether the line begins with words of a process's choosing and is not about a fault.
 pub(super) fn is_worded_by_a_process(line: &[u8]) -> bool {

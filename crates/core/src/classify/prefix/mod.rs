@@ -1,12 +1,15 @@
 //! What stands before a kernel line: time, host, sender.
 //!
-//! Known are raw `/dev/kmsg` records, `dmesg` (plain, `-r`, `-x`, `-T`, `-e`, `--time-format iso`, with the caller of
-//! `CONFIG_PRINTK_CALLER`), `journalctl` (short, short-precise, short-iso, short-iso-precise, short-full, short-unix,
-//! short-monotonic), and syslog files (RFC 3164, RFC 3339 stamps, RFC 5424). A line in another form is all text.
+//! Known are raw `/dev/kmsg` records (with the release in front, as netconsole sends them), `dmesg` (plain, `-r`, `-x`, `-T`,
+//! `-e`, `-d`, `--time-format iso`, with the caller of `CONFIG_PRINTK_CALLER`, and Talos's), `journalctl` (short,
+//! short-precise, short-iso, short-iso-precise, short-full, short-unix, short-monotonic, short-delta), and syslog files (RFC
+//! 3164, RFC 3339 stamps, RFC 5424, months in other languages, facility and level spelled out as OpenWrt and busybox do). A
+//! line in another form is all text.
 //!
 //! The name of a sender other than the kernel stays in the text: no family of the kernel recognises
 //! `python[123]: NVRM: Xid ...`, because families are anchored to the beginning of the text.
 mod cursor;
+mod facility;
 mod service;
 mod time;
 
@@ -52,7 +55,8 @@ impl<'a> Peeled<'a> {
 pub fn peel(line: &[u8]) -> Peeled<'_> {
     let line = super::capped(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line).trim_ascii_start();
-    let peeled = kmsg(line).or_else(|| syslog(line)).or_else(|| cut(line)).unwrap_or_else(|| dmesg(line));
+    let forms = [kmsg, netconsole, syslog, cut, talos];
+    let peeled = forms.into_iter().find_map(|form| form(line)).unwrap_or_else(|| dmesg(line));
     // The second and further lines of one message are indented.
     Peeled { text: repeated(peeled.text).trim_ascii_start(), ..peeled }
 }
@@ -70,16 +74,44 @@ fn repeated(text: &[u8]) -> &[u8] {
     inner().unwrap_or(text)
 }
 
-/// What people paste: `kernel: text` and `13:05:23 text`.
+/// What people paste: `kernel: text` and `13:05:23 text`, and what syslog daemons write to terminals: `kernel:[  1.2] text`.
 fn cut(line: &[u8]) -> Option<Peeled<'_>> {
     let mut c = Cursor(line);
-    if c.text(b"kernel: ").is_some() {
-        return Some(Peeled { sender: Sender::Kernel, ..dmesg(c.0) });
+    let timed = time::time_of_day(&mut c).is_some();
+    if timed {
+        c.byte(b' ')?;
+        c.spaces();
     }
-    time::time_of_day(&mut c)?;
-    c.byte(b' ')?;
+    let named = c.text(b"kernel: ").or_else(|| c.text(b"kernel:").filter(|()| c.0.first() == Some(&b'[')));
+    match (named, timed) {
+        (Some(()), _) => Some(Peeled { sender: Sender::Kernel, ..dmesg(c.0) }),
+        (None, true) => Some(dmesg(c.0)),
+        (None, false) => None,
+    }
+}
+
+/// `kern: warning: [2026-11-29T12:05:23.123456789Z]: text`, as Talos prints its kernel's log.
+fn talos(line: &[u8]) -> Option<Peeled<'_>> {
+    let mut c = Cursor(line);
+    let sender = facility::named(&mut c)?;
+    c.byte(b':')?;
     c.spaces();
-    Some(dmesg(c.0))
+    facility::level(&mut c)?;
+    c.text(b": ")?;
+    let time = time::bracketed(&mut c)?;
+    c.text(b": ")?;
+    Some(Peeled { time, sender, ..Peeled::bare(c.0) })
+}
+
+/// `6.8.0-60-generic,6,1234,5678,-;text`: extended netconsole puts the kernel's release before the record.
+fn netconsole(line: &[u8]) -> Option<Peeled<'_>> {
+    const LONGEST_RELEASE: usize = 64;
+    let end = line.iter().take(LONGEST_RELEASE).position(|b| *b == b',')?;
+    let (release, record) = line.split_at_checked(end)?;
+    let is_release = release.first()?.is_ascii_digit()
+        && release.contains(&b'.')
+        && release.iter().all(|b| b.is_ascii_alphanumeric() || b"._+-~".contains(b));
+    if is_release { kmsg(record.get(1..)?) } else { None }
 }
 
 /// `6,1234,5678,-;text`: priority, sequence number, microseconds since boot, flags.
@@ -110,12 +142,14 @@ const fn of_facility(facility: u64) -> Sender {
 fn syslog(line: &[u8]) -> Option<Peeled<'_>> {
     let mut c = Cursor(line);
     let priority = priority(&mut c);
-    let rfc5424 = priority.is_some() && c.text(b"1 ").is_some();
+    // rsyslog writes files in RFC 5424's form with the version and without the priority.
+    let rfc5424 = c.text(b"1 ").is_some();
     let time = syslog_time(&mut c)?;
     c.byte(b' ')?;
     let mut peeled = Peeled { time, ..Peeled::bare(c.0) };
     // Without a sender this is `dmesg --time-format iso`, and what looks like a host is the text's first word.
     let Some(text) = sent(&mut c, &mut peeled, rfc5424) else {
+        peeled.text = caller(peeled.text);
         return matches!(line.first(), Some(b'0'..=b'9')).then_some(peeled);
     };
     if let Some(priority) = priority.filter(|p| p >> 3 != 0) {
@@ -158,6 +192,12 @@ fn syslog_time(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
     if let Some(time) = time::bracketed(c) {
         return Some(time);
     }
+    if let Some(time) = time::asctime(c).or_else(|| time::dated(c)) {
+        return Some(Some(time));
+    }
+    if time::foreign_month_day_time(c).is_some() {
+        return Some(None);
+    }
     let micros = time::seconds(c)?;
     Some(Some(LineTime::At(crate::Stamp::from_micros(micros))))
 }
@@ -165,28 +205,80 @@ fn syslog_time(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
 /// `host kernel: text`, `host name[pid]: text`, or RFC 5424's `host app pid msgid data text`.
 fn sent<'a>(c: &mut Cursor<'a>, peeled: &mut Peeled<'a>, rfc5424: bool) -> Option<&'a [u8]> {
     c.spaces();
-    // Some collectors leave the host out: `2026-11-29 13:05:23 kernel:[  1.2] text`.
-    if c.text(b"kernel:").is_some() {
+    // Some collectors leave the host out: `2026-11-29 13:05:23 kernel:[  1.2] text`, `... kern.warn kernel: text`.
+    if let Some(text) = named(c, peeled) {
+        return Some(text);
+    }
+    let host = c.word()?;
+    // Else `systemd[1]:` would be the host of what systemd says of `slurmd.service:`.
+    if host.ends_with(b":") {
+        return None;
+    }
+    c.byte(b' ')?;
+    peeled.host = Some(host);
+    if rfc5424 {
+        let app = c.0;
+        let text = rfc5424_text(app)?;
+        let is_kernel = app.starts_with(b"kernel ");
+        peeled.sender = if is_kernel { Sender::Kernel } else { Sender::Process };
+        return Some(if is_kernel { text } else { app });
+    }
+    // SONiC puts the level there.
+    let _ = facility::upper_level(c);
+    if let Some(text) = named(c, peeled) {
+        return Some(text);
+    }
+    let length = c.0.iter().position(|b| *b == b' ')?;
+    if !is_process(c.0.get(..length)?) {
+        peeled.host = None;
+        return None;
+    }
+    peeled.sender = Sender::Process;
+    Some(c.0)
+}
+
+/// `kernel: text`, or a sender behind a facility and level that are spelled out: `kern.warn kernel: text`,
+/// `daemon.err systemd[1]: text`. What any facility but the kernel's says stays with its sender's name.
+fn named<'a>(c: &mut Cursor<'a>, peeled: &mut Peeled<'a>) -> Option<&'a [u8]> {
+    let facility = facility::with_level(c);
+    if facility.unwrap_or(Sender::Kernel) == Sender::Kernel && c.text(b"kernel:").is_some() {
         peeled.sender = Sender::Kernel;
         return Some(c.0.strip_prefix(b" ").unwrap_or(c.0));
     }
-    let host = c.word()?;
-    c.byte(b' ')?;
-    let name = c.0;
-    let length = if rfc5424 { rfc5424_header(name)? } else { name.iter().position(|b| *b == b' ')? };
-    let (sender, text) = name.split_at_checked(length)?;
-    let is_kernel = sender == b"kernel:" || (rfc5424 && sender.starts_with(b"kernel "));
-    if !is_kernel && !rfc5424 && !is_process(sender) {
-        return None;
-    }
-    peeled.host = Some(host);
-    peeled.sender = if is_kernel { Sender::Kernel } else { Sender::Process };
-    Some(if is_kernel { text.strip_prefix(b" ").unwrap_or(text) } else { name })
+    facility?;
+    peeled.sender = Sender::Process;
+    Some(c.0)
 }
 
-/// Length of `app pid msgid data`; structured data other than `-` is left to the text.
-fn rfc5424_header(name: &[u8]) -> Option<usize> {
-    name.iter().enumerate().filter(|(_, b)| **b == b' ').map(|(at, _)| at).nth(3)
+/// What follows `app pid msgid data`; the data is `-`, or any number of `[id name="value" ...]`.
+fn rfc5424_text(name: &[u8]) -> Option<&[u8]> {
+    let mut c = Cursor(name);
+    for _ in 0..3 {
+        c.word()?;
+        c.byte(b' ')?;
+    }
+    if c.byte(b'-').is_none() {
+        c.0.starts_with(b"[").then_some(())?;
+        while c.byte(b'[').is_some() {
+            c.0 = behind_element(c.0)?;
+        }
+    }
+    let _ = c.byte(b' ');
+    // UTF-8 may be marked.
+    let _ = c.text(b"\xef\xbb\xbf");
+    Some(c.0)
+}
+
+/// What follows the bracket that closes an element of structured data: one outside of quotes.
+fn behind_element(element: &[u8]) -> Option<&[u8]> {
+    let (mut quoted, mut escaped) = (false, false);
+    let end = element.iter().position(|b| {
+        let closes = *b == b']' && !quoted;
+        quoted ^= *b == b'"' && !escaped;
+        escaped = *b == b'\\' && !escaped;
+        closes
+    })?;
+    element.get(end + 1..)
 }
 
 /// `name[pid]:`, as every log daemon writes it. Without a pid a name is not told from a driver's (`nvme nvme0:`), unless
@@ -198,7 +290,7 @@ fn is_process(sender: &[u8]) -> bool {
 /// `kern  :warn  : [  123.456789][  T123] text`, every part but the text may be missing.
 fn dmesg(line: &[u8]) -> Peeled<'_> {
     let mut c = Cursor(line);
-    let said = decoded_facility(&mut c).or_else(|| priority(&mut c).map(|p| of_facility(p >> 3)));
+    let said = facility::decoded(&mut c).or_else(|| priority(&mut c).map(|p| of_facility(p >> 3)));
     let mut time = None;
     if let Some(bracketed) = time::bracketed(&mut c) {
         time = bracketed;
@@ -211,31 +303,6 @@ fn dmesg(line: &[u8]) -> Peeled<'_> {
     }
     let text = if time.is_some() { caller(c.0) } else { c.0 };
     Peeled { time, host: None, sender: said.unwrap_or(Sender::Unsaid), sequence: None, text }
-}
-
-/// `kern  :warn  : `, as `dmesg -x` writes it.
-fn decoded_facility(cursor: &mut Cursor<'_>) -> Option<Sender> {
-    const FACILITIES: [(&[u8], Sender); 8] = [
-        (b"kern", Sender::Kernel),
-        (b"user", Sender::Process),
-        (b"daemon", Sender::Process),
-        (b"syslog", Sender::Process),
-        (b"auth", Sender::Process),
-        (b"cron", Sender::Process),
-        (b"mail", Sender::Process),
-        (b"local", Sender::Process),
-    ];
-    let mut c = *cursor;
-    let sender = FACILITIES.iter().find_map(|(name, sender)| c.text(name).map(|()| *sender))?;
-    let _ = c.number(1);
-    c.spaces();
-    c.byte(b':')?;
-    let level = c.0.iter().take(7).take_while(|b| b.is_ascii_lowercase()).count();
-    c.0 = c.0.get(level..).filter(|_| level > 0)?;
-    c.spaces();
-    c.text(b": ")?;
-    *cursor = c;
-    Some(sender)
 }
 
 /// `[  T123] ` or `[   C12] `: the thread or CPU that called printk.

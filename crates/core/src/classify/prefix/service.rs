@@ -6,6 +6,7 @@ const SERVICES: &[&str] = &[
     "systemd",
     "systemd-logind",
     "systemd-shutdown",
+    "earlyoom",
     "nv-fabricmanager",
     "nvidia-fabricmanager",
     "nvidia-imex",
@@ -37,6 +38,8 @@ pub fn names_a_service(text: &[u8]) -> bool {
     let end = text.iter().take(64).position(|b| matches!(b, b'[' | b':' | b' ')).unwrap_or_default();
     let name = text.get(..end).unwrap_or_default();
     let name = std::str::from_utf8(name).unwrap_or_default();
+    // journalctl's with-unit names the unit.
+    let name = name.strip_suffix(".service").unwrap_or(name);
     SERVICES.iter().any(|service| {
         name.strip_prefix(service).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     })

@@ -92,6 +92,7 @@ pub(super) fn bracketed(cursor: &mut Cursor<'_>) -> Option<Option<LineTime>> {
 
 fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
     if let Some(micros) = seconds(c).or_else(|| whole_seconds(c)) {
+        let _ = step(c);
         return Some(Some(LineTime::SinceBoot(micros)));
     }
     let mut relative = *c;
@@ -129,6 +130,19 @@ pub(super) fn seconds(cursor: &mut Cursor<'_>) -> Option<i64> {
     whole.checked_mul(1_000_000)?.checked_add(i64::from(micros))
 }
 
+/// ` <    0.000012>`, as `dmesg -d` and journalctl's short-delta write it behind the moment.
+fn step(cursor: &mut Cursor<'_>) -> Option<()> {
+    let mut c = *cursor;
+    c.spaces();
+    c.byte(b'<')?;
+    c.spaces();
+    let _ = c.byte(b'+');
+    seconds(&mut c)?;
+    c.byte(b'>')?;
+    *cursor = c;
+    Some(())
+}
+
 /// `123` and the closing bracket, with a space behind it.
 fn whole_seconds(cursor: &mut Cursor<'_>) -> Option<i64> {
     let mut c = *cursor;
@@ -138,7 +152,7 @@ fn whole_seconds(cursor: &mut Cursor<'_>) -> Option<i64> {
 }
 
 /// `Sun Nov 29 13:05:23 2026`, as `dmesg -T` writes it, and `Sun Nov 29 13:05:23 UTC 2026`, as `date` does.
-fn asctime(cursor: &mut Cursor<'_>) -> Option<LineTime> {
+pub(super) fn asctime(cursor: &mut Cursor<'_>) -> Option<LineTime> {
     let mut c = *cursor;
     weekday(&mut c)?;
     c.byte(b' ')?;
@@ -162,6 +176,35 @@ fn month_day_year_time(cursor: &mut Cursor<'_>) -> Option<LineTime> {
     let (second, micros) = time_of_day(&mut c)?;
     *cursor = c;
     Some(LineTime::Local(Local { year, month, day, second, micros }))
+}
+
+/// `2026 Nov 29 13:05:23.123456` and `Nov 29 2026 13:05:23`, as some syslog daemons write the year.
+pub(super) fn dated(cursor: &mut Cursor<'_>) -> Option<LineTime> {
+    let mut c = *cursor;
+    let Some(year) = year(&mut c) else { return month_day_year_time(cursor) };
+    c.byte(b' ')?;
+    let mut local = month_day_time(&mut c)?;
+    local.year = Some(year);
+    *cursor = c;
+    Some(LineTime::Local(local))
+}
+
+/// `8月 25 13:52:23`, `nov. 24 17:19:12`, `Dez 01 10:00:00`: a month in another language. Which one it is stays unknown.
+pub(super) fn foreign_month_day_time(cursor: &mut Cursor<'_>) -> Option<()> {
+    const LONGEST: usize = 24;
+    let mut c = *cursor;
+    let word = c.word()?;
+    let is_letter = |b: &u8| b.is_ascii_alphabetic() || !b.is_ascii() || *b == b'.';
+    let letters = word.iter().skip_while(|b| b.is_ascii_digit()).collect::<Vec<_>>();
+    let is_month = word.len() <= LONGEST && letters.len() > 1 && letters.into_iter().all(is_letter);
+    is_month.then_some(())?;
+    c.spaces();
+    let day = c.number(2)?;
+    (1..=31).contains(&day).then_some(())?;
+    c.byte(b' ')?;
+    time_of_day(&mut c)?;
+    *cursor = c;
+    Some(())
 }
 
 /// `Nov 29 13:05:23` and `Nov  9 13:05:23.123456`, as RFC 3164 and journalctl's short formats write it.
@@ -201,10 +244,13 @@ fn zone(cursor: &mut Cursor<'_>) -> Option<i32> {
         *cursor = c;
         return Some(0);
     }
+    // Go's `2026-11-29 13:05:23.123456789 +0000 UTC`.
+    let _ = c.byte(b' ');
     let sign = c.byte(b'+').map(|()| 1).or_else(|| c.byte(b'-').map(|()| -1))?;
     let hours = c.two()?;
     c.byte(b':');
     let minutes = c.two()?;
+    let _ = c.text(b" UTC");
     *cursor = c;
     Some(sign * (i32::from(hours) * 3600 + i32::from(minutes) * 60))
 }
