@@ -105,6 +105,15 @@ fn no_user_can_have_the_kernel_say_that_a_node_is_broken() {
         for line in [
             format!("{comm}[1234]: segfault at 0 ip 0000 sp 0000 error 4 in x[55d0+1000]"),
             format!("x[1234]: segfault at 0 ip 0000 sp 0000 error 4 in {sample}[55d0+1000]"),
+            format!(
+                "{comm}[1234]: unhandled level 2 translation fault (11) at 0x0, esr 0x92000006, in x[55+1000]"
+            ),
+            format!(
+                "x[1234]: unhandled exception: DABT, ESR 0x92000006, translation fault in {sample}[55,1000+1000]"
+            ),
+            format!(
+                "{comm}[1234] bad frame in rt_sigreturn frame:00 ip:55 sp:7f orax:ff in {sample}[55+1000]"
+            ),
             format!("traps: {comm}[1234] general protection fault ip:55 sp:7f error:0 in {sample}[55+1000]"),
             format!("{comm} (1234) uses deprecated remap_file_pages() syscall. See Documentation/mm."),
             format!("{comm} (1234): attempted to duplicate a private mapping with mremap."),

@@ -137,6 +137,34 @@ const LINES: &[(&str, &str)] = &[
         "[ 12.3] Memory cgroup out of memory: Killed process 991 (ray::IDLE) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1kB oom_score_adj:0",
         "oom.cgroup",
     ),
+    (
+        "[ 12.3] Task in /slurm/uid_1000/job_77/step_0 killed as a result of limit of /slurm/uid_1000/job_77",
+        "oom.cgroup",
+    ),
+    (
+        "[ 12.3] Tasks in /kubepods.slice/kubepods-pod7.slice/cri-containerd-1a.scope are going to be killed due to memory.oom.group set",
+        "oom.cgroup",
+    ),
+    (
+        "<6>[ 12.3][  T54] oom_reaper: reaped process 991 (a.out), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
+        "oom.reaped",
+    ),
+    (
+        "Sun Nov 29 14:34:54 2026 kern.warn kernel: [ 1861.726831] python invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0",
+        "oom.invoked",
+    ),
+    (
+        "Nov 29 13:05:23 n1 systemd-oomd[840]: Killed /user.slice/user-1001.slice/session-4.scope due to memory used (15200 of 16000) / swap used (900 of 1000) being more than 90.00%",
+        "oom.daemon",
+    ),
+    (
+        "Nov 29 13:05:23 n1 systemd[4711]: run-p39-i54.scope: Failed with result 'oom-kill'.",
+        "oom.unit_killed",
+    ),
+    (
+        "[ 12.3] SLUB: Unable to allocate memory on node -1, gfp=0xdc0(GFP_KERNEL|__GFP_ZERO)",
+        "memory.allocation_failed",
+    ),
     // The kernel itself.
     ("[ 12.3] INFO: task kworker/u256:3:99112 blocked for more than 241 seconds.", "task.hung"),
     ("[ 12.3] INFO: task ll_ost_io01_003:1234 blocked for more than 120 seconds.", "task.hung"),
@@ -172,6 +200,77 @@ const LINES: &[(&str, &str)] = &[
     (
         "[ 12.3] clocksource: timekeeping watchdog on CPU12: Marking clocksource 'tsc' as unstable because the skew is too large:",
         "clock.unstable",
+    ),
+    ("[ 12.3] INFO: task virtiofsd:77 blocked in I/O wait for more than 122 seconds.", "task.hung"),
+    (
+        "<3>[ 12.3][  T140] INFO: task nvidia-smi:470 is blocked on a mutex likely owned by task nv_queue:471.",
+        "task.hung",
+    ),
+    ("[ 12.3] INFO: task rcu_gp:3 blocked on a semaphore likely last held by task nv_queue:77.", "task.hung"),
+    ("[ 12.3] Watchdog CPU:59 Hard LOCKUP", "kernel.hard_lockup"),
+    ("[ 12.3] watchdog: CPU 784 self-detected hard LOCKUP @ hcall_norets+0x18/0x2c", "kernel.hard_lockup"),
+    (
+        "2026-11-29T11:34:00.514575+02:00 n1 kernel: [  752.907614] BUG: workqueue lockup - pool cpus=0-1 flags=0x4 nice=-20 stuck for 58s!",
+        "kernel.workqueue_stall",
+    ),
+    ("[ 12.3] INFO: rcu_sched_state detected stall on CPU 0 (t=15000 jiffies)", "kernel.rcu_stall"),
+    ("[ 12.3] INFO: rcu_tasks_trace detected stalls on tasks:", "kernel.rcu_stall"),
+    (
+        "[ 12.3] Unable to handle kernel execute from non-executable memory at virtual address ffff80008a3c0000",
+        "kernel.oops",
+    ),
+    ("[ 12.3] Unhandled fault at 0xffff800010003eb0", "kernel.oops"),
+    ("[ 12.3] Internal error: ttbr address size fault: 96000040 [#2] SMP", "kernel.oops"),
+    ("[ 12.3] SError Interrupt on CPU3, code 0xbf000002 -- SError", "kernel.oops"),
+    ("[ 12.3] kernel tried to execute NX-protected page - exploit attempt? (uid: 0)", "kernel.oops"),
+    ("[ 12.3] Fixing recursive fault but reboot is needed!", "kernel.oops"),
+    ("[ 12.3] Oops: 0011 [#3] SMP", "kernel.oops"),
+    (
+        "8月 25 13:52:23 n1 kernel: BUG: Bad page map in process tmux: client  pte:8000000462500025 pmd:b99c98067",
+        "kernel.bad_state",
+    ),
+    ("13:05:23 kernel: BUG: Bad page map in process qemu  pte:00000608 pmd:1d57fd067", "kernel.bad_state"),
+    (
+        "[ 12.3] list_add corruption. next->prev should be prev (ffff), but was 0000. (next=ffff).",
+        "kernel.bad_state",
+    ),
+    (
+        "[ 12.3] BUG: sleeping function called from invalid context at kernel/locking/mutex.c:580",
+        "kernel.bad_state",
+    ),
+    (
+        "[ 12.3] start-stop-daem[1835]: segfault at 0 ip           (null) sp 00007ffc2c02c8d0 error 14 in start-stop-daemon[5651e3991000+8000]",
+        "process.segfault",
+    ),
+    (
+        "[ 12.3] qmlscene[6540]: unhandled level 2 translation fault (11) at 0x00000000, esr 0x82000006",
+        "process.trap",
+    ),
+    (
+        "[ 12.3] python3[77]: unhandled exception: SP Alignment, ESR 0x000000009a000000, SP/PC alignment exception in python3.11[1c0000,aaaac0000000+4a0000]",
+        "process.trap",
+    ),
+    (
+        "Nov 29 13:05:23 n1 systemd-coredump[173477]: [🡕] Process 173372 (python) of user 1000 dumped core.",
+        "process.core_dumped",
+    ),
+    (" kernel:[6115219.458972] Uhhuh. NMI received for unknown reason 2d on CPU 42.", "nmi.unknown"),
+    ("[ 12.3] VFS: file-max limit 52427 reached", "host.limit"),
+    ("Nov 29 13:05:23 n1 kernel: [38775494.393661] nf_conntrack: table full, dropping packet", "host.limit"),
+    ("[ 12.3] net: neighbour: ndisc_cache: neighbor table overflow!", "host.limit"),
+    ("[ 12.3] ipmi_si IPI0001:00: Could not set the global enables: 0xc1.", "bmc.trouble"),
+    ("[ 12.3] unregister_netdevice: waiting for eth0 to become free. Usage count = 3", "kernel.netdev_busy"),
+    (
+        "[ 12.3] clocksource: timekeeping watchdog: Marking clocksource 'tsc-early' as unstable because the skew is too large:",
+        "clock.unstable",
+    ),
+    (
+        "nov. 24 17:19:12 n1 systemd[1]: slurmd.service: Main process exited, code=exited, status=1/FAILURE",
+        "service.failed",
+    ),
+    (
+        "Nov 24 17:19:12 n1 systemd[1]: slurmd.service: main process exited, code=exited, status=1/FAILURE",
+        "service.failed",
     ),
     // Disks and filesystems.
     (
@@ -365,6 +464,21 @@ const LINES: &[(&str, &str)] = &[
     ("[ 12.3] EXT4-fs (nvme0n1p2): re-mounted 1b2 r/w. Quota mode: none.", ""),
     ("[ 12.3] e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex, Flow Control: Rx/Tx", ""),
     ("[ 12.3] pcieport 0000:00:1c.0: AER: enabled with IRQ 122", ""),
+    ("[ 12.3] sched: RT throttling activated", ""),
+    ("[ 12.3] watchdog: watchdog0: watchdog did not stop!", ""),
+    (
+        "[ 12.3] ipmi_si IPI0001:00: IPMI message handler: Found new BMC (man_id: 0x00c1d6, prod_id: 0x1000, dev_id: 0x20)",
+        "",
+    ),
+    (
+        "[ 12.3] ACPI BIOS Error (bug): Could not resolve symbol [\\_SB.PCI0.RP01.PXSX], AE_NOT_FOUND (20200717/psargs-330)",
+        "",
+    ),
+    ("[ 12.3] TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.", ""),
+    (
+        "Nov 29 13:05:23 n1 systemd[1]: oracle-ohasd.service: Main process exited, code=killed, status=9/KILL",
+        "",
+    ),
     ("[ 12.3] md: resync of RAID array md0", ""),
     ("[ 12.3] systemd[1]: Started Machine Check Exception Logging Daemon.", ""),
     (

@@ -115,7 +115,7 @@ fn unwrapped(line: &[u8]) -> Vec<Carried<'_>> {
     if line.first() == Some(&b'{') {
         return json::texts(line);
     }
-    let forms = [container, labelled, record_over_syslog, quoted, console, named];
+    let forms = [container, labelled, record_over_syslog, quoted, console, hosted, named];
     if let Some(text) = forms.into_iter().find_map(|form| form(line)) {
         return vec![Carried::bare(text)];
     }
@@ -125,6 +125,7 @@ fn unwrapped(line: &[u8]) -> Vec<Carried<'_>> {
 /// Without the escapes that colour a terminal's text, as they are or as rsyslog writes them; `None` if there are none.
 fn without_colours(line: &[u8]) -> Option<Vec<u8>> {
     const STARTS: [&[u8]; 3] = [b"\x1b[", b"#033[", b"^[["];
+    memchr::memchr3(b'\x1b', b'#', b'^', line)?;
     let start = |rest: &[u8]| STARTS.iter().find(|start| rest.starts_with(start)).map(|start| start.len());
     let (mut out, mut rest, mut found) = (Vec::new(), line, false);
     while let Some((first, behind)) = rest.split_first() {
@@ -198,8 +199,19 @@ fn console(line: &[u8]) -> Option<&[u8]> {
     let at = line.iter().take(LONGEST_NAME).position(|b| *b == b'[')?;
     let (before, rest) = line.split_at_checked(at)?;
     let prompted = PROMPTS.iter().any(|prompt| before.ends_with(prompt));
-    let unsaid = peel(line).time.is_none();
+    // A log daemon's line may end so as well, with whatever a program wrote.
+    let dated = before
+        .windows(5)
+        .any(|w| matches!(w, [a, b, b':', c, d] if [a, b, c, d].iter().all(|b| b.is_ascii_digit())));
+    let unsaid = peel(line).time.is_none() && !dated;
     (prompted && unsaid && peel(rest).time.is_some()).then_some(rest)
+}
+
+/// `n1 kernel: text`: a syslog line that lost its time.
+fn hosted(line: &[u8]) -> Option<&[u8]> {
+    let (host, rest) = word(line)?;
+    let is_host = host.iter().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(b));
+    (is_host && !host.is_empty() && rest.starts_with(b"kernel:")).then_some(rest)
 }
 
 /// `n1: line`, `/var/log/messages:line`, `1234:line`: the name of a node or file, or a number, before a line that has a time

@@ -59,6 +59,8 @@ mod tests {
         for line in [
             "kernel BUG at mm/slub.c:4711!",
             "NMI: IOCK error (debug interrupt?) for reason 70 on CPU 0.",
+            // The catalogue knows these by what follows the process's number, before all that the name might be taken for.
+            "python3[48112]: unhandled level 2 translation fault (11) at 0x00000018, esr 0x92000006",
             "python3[48112]: segfault at 10 ip 00007f3c sp 00007ffd error 4 in libtorch.so[7f3c+5a]",
             "systemd[1]: Failed to start NVIDIA fabric manager service.",
             "NVRM: Xid (PCI:0000:61:00): 79, pid=4711, name=x (1) uses deprecated y, GPU has fallen off the bus.",

@@ -22,7 +22,8 @@ pub(super) fn texts(line: &[u8]) -> Vec<Carried<'static>> {
     let bare = of_kernel || fields.len() <= 2;
     let tells = |field: &[u8]| {
         let peeled = peel(field);
-        (peeled.time.is_some() || peeled.sender != Sender::Unsaid) && peeled.text.len() < field.len()
+        let said = peeled.time.is_some() || peeled.sender != Sender::Unsaid;
+        (said && peeled.text.len() < field.len()) || super::hosted(field).is_some()
     };
     let kept = fields.into_iter().filter(|field| field.len() > 12 && (bare || tells(field)));
     kept.map(Carried::bare).collect()
@@ -30,10 +31,10 @@ pub(super) fn texts(line: &[u8]) -> Vec<Carried<'static>> {
 
 fn begins_like_a_row(line: &[u8], separator: u8) -> bool {
     let first = line.split(|b| *b == separator).next().unwrap_or_default();
-    let is_name = |b: &u8| b.is_ascii_alphanumeric() || b"._-:+/ ".contains(b);
-    let is_time = first.first().is_some_and(u8::is_ascii_digit) && first.iter().all(is_name);
-    let is_word = !first.is_empty() && first.iter().all(|b| is_name(b) && !b" :".contains(b));
-    first.len() < line.len() && (line.first() == Some(&b'"') || is_time || is_word)
+    // No letters but those of a time: else a program's line that begins with its date would be one.
+    let is_time = first.iter().all(|b| b.is_ascii_digit() || b"-:.+/ TZ".contains(b));
+    let is_word = first.iter().all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(b));
+    !first.is_empty() && first.len() < line.len() && (line.first() == Some(&b'"') || is_time || is_word)
 }
 
 /// `kernel` in a column of its own, or as a label in one.

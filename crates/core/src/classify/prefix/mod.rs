@@ -186,6 +186,8 @@ fn syslog_time(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
         && full.byte(b' ').is_some()
         && let Some(time) = time::iso(&mut full)
     {
+        // The abbreviation of a zone tells no offset: the reading stays a local one.
+        time::zone_name(&mut full);
         *c = full;
         return Some(Some(time));
     }
@@ -291,18 +293,30 @@ fn is_process(sender: &[u8]) -> bool {
 fn dmesg(line: &[u8]) -> Peeled<'_> {
     let mut c = Cursor(line);
     let said = facility::decoded(&mut c).or_else(|| priority(&mut c).map(|p| of_facility(p >> 3)));
-    let mut time = None;
+    let (mut time, mut timed) = (None, false);
     if let Some(bracketed) = time::bracketed(&mut c) {
-        time = bracketed;
-        // `dmesg -d` writes the moment and the step.
-        let _ = time::bracketed(&mut c);
+        (time, timed) = (bracketed, true);
+        // Consoles write their own moment and the kernel's, and `dmesg -d` may write the step apart.
+        second_bracket(&mut c);
         let _ = c.byte(b' ');
     } else if let Some(iso) = time::iso(&mut c) {
-        time = Some(iso);
+        (time, timed) = (Some(iso), true);
         let _ = c.byte(b' ');
     }
-    let text = if time.is_some() { caller(c.0) } else { c.0 };
+    let text = if timed { caller(c.0) } else { c.0 };
     Peeled { time, host: None, sender: said.unwrap_or(Sender::Unsaid), sequence: None, text }
+}
+
+/// A further `[  123.456789]` behind a time, with a space before it or none.
+fn second_bracket(cursor: &mut Cursor<'_>) {
+    let mut c = *cursor;
+    let _ = c.byte(b' ');
+    let before = c.0;
+    let has_fraction =
+        |rest: &[u8]| before.get(..before.len() - rest.len()).is_some_and(|b| b.contains(&b'.'));
+    if time::bracketed(&mut c).is_some() && has_fraction(c.0) {
+        *cursor = c;
+    }
 }
 
 /// `[  T123] ` or `[   C12] `: the thread or CPU that called printk.

@@ -159,6 +159,10 @@ pub(super) fn asctime(cursor: &mut Cursor<'_>) -> Option<LineTime> {
     let mut local = month_day_time(&mut c)?;
     c.byte(b' ')?;
     let utc = c.text(b"UTC ").is_some();
+    if !utc && c.0.first().is_some_and(u8::is_ascii_uppercase) {
+        c.word().filter(|zone| is_zone_name(zone))?;
+        c.byte(b' ')?;
+    }
     local.year = Some(year(&mut c)?);
     *cursor = c;
     if utc { local.resolve(&Clock::default()).map(LineTime::At) } else { Some(LineTime::Local(local)) }
@@ -223,9 +227,10 @@ pub(super) fn month_day_time(cursor: &mut Cursor<'_>) -> Option<Local> {
 pub(super) fn iso(cursor: &mut Cursor<'_>) -> Option<LineTime> {
     let mut c = *cursor;
     let year = year(&mut c)?;
-    c.byte(b'-')?;
+    let separator = *c.0.first().filter(|b| matches!(b, b'-' | b'/'))?;
+    c.byte(separator)?;
     let month = c.two()?;
-    c.byte(b'-')?;
+    c.byte(separator)?;
     let day = c.two()?;
     c.byte(b'T').or_else(|| c.byte(b' '))?;
     let (second, micros) = time_of_day(&mut c)?;
@@ -253,6 +258,18 @@ fn zone(cursor: &mut Cursor<'_>) -> Option<i32> {
     let _ = c.text(b" UTC");
     *cursor = c;
     Some(sign * (i32::from(hours) * 3600 + i32::from(minutes) * 60))
+}
+
+/// ` CET`.
+pub(super) fn zone_name(cursor: &mut Cursor<'_>) {
+    let mut c = *cursor;
+    if c.byte(b' ').is_some() && c.word().is_some_and(is_zone_name) {
+        *cursor = c;
+    }
+}
+
+fn is_zone_name(word: &[u8]) -> bool {
+    (2..=5).contains(&word.len()) && word.iter().all(u8::is_ascii_uppercase)
 }
 
 fn year(c: &mut Cursor<'_>) -> Option<i16> {
