@@ -47,6 +47,25 @@ fn a_recognised_line_is_one_object_with_every_member() {
 }
 
 #[test]
+fn a_framework_that_writes_dates_in_brackets_has_no_kernel_log() {
+    let logs = Logs::new();
+    let log = "[2026-11-29 13:05:23,123] [INFO] [config.py:1001:print] DeepSpeedEngine configuration\n\
+               [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+    let found = rows(&[&logs.file("slurm-4711.out", log)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["code"], "cuda.oom");
+}
+
+#[test]
+fn a_log_without_a_time_is_a_kernels_by_what_it_says() {
+    let logs = Logs::new();
+    let found =
+        rows(&[&logs.file("pasted", "watchdog: BUG: soft lockup - CPU#12 stuck for 22s! [python3:48112]\n")]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["code"], "kernel.soft_lockup");
+}
+
+#[test]
 fn compressed_logs_and_standard_input_give_the_same() {
     let logs = Logs::new();
     let text = format!("{NOISE}{XID}{XID}");

@@ -76,7 +76,10 @@ fn deeper(catalog: &Catalog, clock: &Clock, carried: &Carried<'_>, left: usize) 
     if let Some(meaning) = catalog.read(Origin::Kernel, text) {
         return Some(Found { meaning, time, text: text.to_vec() });
     }
-    if process || left == 0 {
+    // Nothing but the kernel's own text is behind its name or its clock.
+    let is_plain =
+        peeled.sender == Sender::Kernel || (peeled.time.is_some() && carried.text.starts_with(b"["));
+    if process || is_plain || left == 0 {
         return None;
     }
     unwrapped(&carried.text).into_iter().find_map(|inner| {
@@ -89,21 +92,55 @@ fn deeper(catalog: &Catalog, clock: &Clock, carried: &Carried<'_>, left: usize) 
     })
 }
 
-/// Whether a line, or what it carries, is the kernel's by its own words.
-pub(super) fn is_of_kernel(line: &[u8]) -> bool {
-    let plain = |line: &[u8]| {
-        let peeled = peel(line);
-        peeled.sender == Sender::Kernel
-            || (peeled.time.is_some() && line.starts_with(b"[") && peeled.host.is_none())
+/// What a line tells of whose log it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origins {
+    /// Nothing.
+    Unsaid,
+    /// It begins as dmesg's lines do.
+    LikeKernel,
+    /// It, or what it carries, is the kernel's by its own words.
+    Kernel,
+}
+
+/// Whose log a line seems to be in.
+pub(super) fn origins(line: &[u8]) -> Origins {
+    told(line, 2)
+}
+
+fn told(line: &[u8], left: usize) -> Origins {
+    let peeled = peel(line);
+    if peeled.sender == Sender::Kernel && peeled.time.is_some() {
+        return Origins::Kernel;
+    }
+    if peeled.sender == Sender::Unsaid && peeled.host.is_none() && begins_like_dmesg(line) {
+        return Origins::LikeKernel;
+    }
+    if peeled.sender == Sender::Process || left == 0 {
+        return Origins::Unsaid;
+    }
+    let of = |inner: &Carried<'_>| match inner.sender {
+        Sender::Kernel => Origins::Kernel,
+        Sender::Process => Origins::Unsaid,
+        Sender::Unsaid => told(&inner.text, left - 1),
     };
-    plain(line)
-        || unwrapped(line).iter().any(|inner| match inner.sender {
-            Sender::Kernel => true,
-            Sender::Process => false,
-            Sender::Unsaid => {
-                plain(&inner.text) || unwrapped(&inner.text).iter().any(|inner| plain(&inner.text))
-            }
-        })
+    unwrapped(line).iter().map(of).max().unwrap_or(Origins::Unsaid)
+}
+
+/// `[  123.456789] ` and `[Sun Nov 29 13:05:23 2026] `. Frameworks write brackets too, with a date in figures, and UCX with the
+/// seconds since 1970: longer than any machine runs.
+fn begins_like_dmesg(line: &[u8]) -> bool {
+    const LONGEST_UPTIME: usize = 8;
+    const DAYS: [&[u8]; 7] = [b"Mon ", b"Tue ", b"Wed ", b"Thu ", b"Fri ", b"Sat ", b"Sun "];
+    let Some(rest) = line.strip_prefix(b"[") else { return false };
+    let content = rest.split(|b| *b == b']').next().unwrap_or_default().trim_ascii();
+    let mut parts = content.split(|b| *b == b'.');
+    let (whole, fraction) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let since_boot =
+        digits(whole) && digits(fraction) && whole.len() <= LONGEST_UPTIME && fraction.len() == 6;
+    let named_day = DAYS.iter().any(|day| content.starts_with(day)) && !content.contains(&b'.');
+    rest.len() > content.len() && (since_boot || named_day)
 }
 
 /// What a line may carry.

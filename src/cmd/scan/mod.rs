@@ -18,6 +18,7 @@ use crate::exit::{CmdResult, OK, UNREADABLE};
 use crate::render::complain;
 use crate::site;
 
+use carried::Origins;
 use input::{Chunk, Input};
 use progress::Progress;
 use row::Row;
@@ -85,20 +86,26 @@ fn scan(
     Ok(())
 }
 
-/// A log in which the kernel is named as the sender of some line, or that begins like one of dmesg's, is a kernel's. Where no
-/// line tells, it is what more of its lines are known as.
+/// A log in which the kernel is named as the sender of some line is a kernel's. Else it is what more of its lines are known
+/// as; where that does not decide, it is a kernel's if some line begins like one of dmesg's.
 fn sniff(catalog: &Catalog, clock: &Clock, bytes: &[u8]) -> Origin {
     let head = bytes.get(..SNIFF).unwrap_or(bytes);
-    if head.split(|b| *b == b'\n').any(carried::is_of_kernel) || head.windows(5).any(|w| w == b"NVRM:") {
-        return Origin::Kernel;
+    let lines = || head.split(|b| *b == b'\n');
+    let mut like_kernel = head.windows(5).any(|w| w == b"NVRM:");
+    for line in lines() {
+        match carried::origins(line) {
+            Origins::Kernel => return Origin::Kernel,
+            Origins::LikeKernel => like_kernel = true,
+            Origins::Unsaid => {}
+        }
     }
     let of_kernel = catalog
         .candidates(Origin::Kernel, head)
         .filter(|line| carried::read(catalog, clock, head, line.clone()).is_some())
         .count();
-    let of_job = |line: &&[u8]| joblog::is_candidate(line) && joblog::read_line(catalog, line).is_some();
-    let lines = head.split(|b| *b == b'\n').filter(of_job);
-    if of_kernel > lines.count() { Origin::Kernel } else { Origin::Job }
+    let is_of_job = |line: &&[u8]| joblog::is_candidate(line) && joblog::read_line(catalog, line).is_some();
+    let of_job = lines().filter(is_of_job).count();
+    if of_kernel > of_job || (like_kernel && of_kernel == of_job) { Origin::Kernel } else { Origin::Job }
 }
 
 struct Scanner<'a> {

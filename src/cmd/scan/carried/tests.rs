@@ -51,7 +51,7 @@ fn what_carries_a_line_of_the_kernels_does_not_hide_it() {
         format!("#033[32m[ 8123.442211] #033[0m{XID}"),
     ] {
         assert_eq!(codes(&line), ["xid.79"], "{line}");
-        assert!(is_of_kernel(line.as_bytes()) || !line.contains("8123"), "{line}");
+        assert!(origins(line.as_bytes()) > Origins::Unsaid || !line.contains("8123"), "{line}");
     }
 }
 
@@ -82,7 +82,33 @@ fn what_a_process_wrote_is_not_the_kernels_whatever_carries_it() {
         format!("audit: type=1300 comm=\"x\" exe=\"/u/x,kernel,{XID}\""),
     ] {
         assert_eq!(codes(&line), [""; 0], "{line}");
-        assert!(line.starts_with("[ 8123") || !is_of_kernel(line.as_bytes()), "{line}");
+        assert!(line.starts_with("[ 8123") || origins(line.as_bytes()) == Origins::Unsaid, "{line}");
+    }
+}
+
+#[test]
+fn what_frameworks_write_in_brackets_is_no_time_of_the_kernels() {
+    for line in [
+        "[2026-11-29 13:05:23,123] [INFO] [config.py:1001:print] x",
+        "0: [2026-11-29 13:05:23,123] [INFO] [config.py:1001:print] x",
+        "[1795953923.123456] [gpu-01:4711:0]  ucp_context.c:1234 UCX  WARN x",
+        "[Sun Nov 29 13:05:23.123456 2026] [core:warn] x",
+        "[rank0]: x",
+        "[0] x",
+        "kernel: x",
+    ] {
+        assert_eq!(origins(line.as_bytes()), Origins::Unsaid, "{line}");
+    }
+    for line in ["[  123.456789] x", "[Sun Nov 29 13:05:23 2026] x", "n1: [  123.456789] x"] {
+        assert_eq!(origins(line.as_bytes()), Origins::LikeKernel, "{line}");
+    }
+    for line in [
+        "Nov 29 13:05:23 n1 kernel: x",
+        "<4>[  123.456789] x",
+        "4,1,1,-;x",
+        "{\"_TRANSPORT\":\"kernel\",\"MESSAGE\":\"x\"}",
+    ] {
+        assert_eq!(origins(line.as_bytes()), Origins::Kernel, "{line}");
     }
 }
 
@@ -137,7 +163,7 @@ proptest! {
     #[test]
     fn no_bytes_make_it_panic(line in prop::collection::vec(any::<u8>(), 0..300)) {
         unwrapped(&line);
-        is_of_kernel(&line);
+        origins(&line);
         let _ = record::field(&line, 0..line.len());
     }
 
