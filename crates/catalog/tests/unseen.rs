@@ -221,7 +221,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     ("[ 12.3] Unhandled fault at 0xffff80001a2b3c40", "kernel.oops"),
     ("[ 12.3] Internal error: ttbr address size fault: 96000044 [#2] SMP", "kernel.oops"),
-    ("[ 12.3] SError Interrupt on CPU3, code 0xbe000011 -- SError", "kernel.oops"),
+    ("[ 12.3] SError Interrupt on CPU3, code 0xbe000011 -- SError", "mce.uncorrected"),
     ("[ 12.3] kernel tried to execute NX-protected page - exploit attempt? (uid: 0)", "kernel.oops"),
     ("[ 12.3] Fixing recursive fault but reboot is needed!", "kernel.oops"),
     ("[ 12.3] Oops: 0011 [#3] SMP", "kernel.oops"),
