@@ -397,6 +397,13 @@ const LINES: &[(&str, &str)] = &[
     ),
     ("[ 12.3] device-mapper: table: 253:5: multipath: error getting device (-EBUSY)", ""),
     ("[ 12.3] device-mapper: multipath: 253:7: Reinstating path 65:48.", "disk.path_up"),
+    ("[ 12.3] scsi0 (0:0): rejecting I/O to offline device", "disk.lost"),
+    ("[ 12.3] device-mapper: crypt: dm-6: INTEGRITY AEAD ERROR, sector 9400", "dm.failed"),
+    (
+        "[ 12.3] XFS: postgres(8112) possible memory allocation deadlock in kmem_alloc (mode:0x250)",
+        "memory.allocation_failed",
+    ),
+    ("[ 12.3] XFS: attr2 mount option is deprecated.", ""),
     // Network filesystems.
     (
         "[ 12.3] Lustre: work-OST0012-osc-ffff9ad0c1b2a800: Connection to work-OST0012 (at 10.1.2.3@tcp) was lost; in progress operations using this service will wait for recovery to complete",
@@ -436,6 +443,8 @@ const LINES: &[(&str, &str)] = &[
     ("[ 12.3] CIFS: Attempting to mount \\\\nas01\\share", ""),
     ("[ 12.3] CIFS: VFS: cifs_mount failed w/return code = -13", "netfs.refused"),
     ("[ 12.3] CIFS: VFS: cifs_mount failed w/return code = -112", "netfs.not_responding"),
+    ("[ 12.3] RPC: Couldn't create auth handle (flavor 390003)", "nfs.transport"),
+    ("[ 12.3] RPC: Registered tcp transport module.", ""),
     // Adapters.
     ("[ 12.3] mlx5_core 0000:d8:00.1 ens6f1np1: Link down", "nic.link_down"),
     (
