@@ -15,6 +15,8 @@ const ROOTS: &[&str] = &[
     "clock.unstable",
     "irq.nobody_cared",
     "pstore.crash",
+    "fs.bug",
+    "lustre.bug",
 ];
 
 /// A stall follows from something, but says by itself that the node stood still.

@@ -13,6 +13,8 @@ const ROOTS: &[&str] = &[
     "apei.fatal",
     "nmi.hardware",
     "host.overheated",
+    "mce.storm",
+    "cpu.not_started",
 ];
 
 /// The kernel lost a page to an error that no module was named for.

@@ -22,6 +22,9 @@ const CERTAIN: &[&str] = &[
     "disk.controller_lost",
 ];
 
+/// The driver says so of its own, and less surely: what came of it is not in the line.
+const LIKELY: &[&str] = &["disk.given_up", "disk.controller_event", "dm.no_space", "dm.failed"];
+
 /// A request failed, for whatever reason.
 const REQUEST: &[&str] = &["disk.io_error", "fs.io_error", "disk.path_down"];
 
@@ -29,6 +32,8 @@ fn detect(input: &Input<'_>, events: &[Event], book: &mut CaseBook<'_>) {
     for event in trusted(events).filter(|event| belongs_to_the_node(&event.resource)) {
         if is(event, CERTAIN) {
             evidence(input, event, Confidence::Confirmed, book);
+        } else if is(event, LIKELY) {
+            evidence(input, event, Confidence::Probable, book);
         } else if is(event, &["disk.lost"]) {
             evidence(input, event, lost_at_most(&event.resource), book);
         } else if is(event, REQUEST) && !has_path_again(events, event) {
