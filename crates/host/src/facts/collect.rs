@@ -69,7 +69,7 @@ impl Collect<'_> {
         facts.slurm = self.timed(Area::Slurm, || slurm_node::read(self.root, conf, self.node));
         facts.gres = self.timed(Area::Gres, || match gres::slurm_conf(self.root, conf) {
             Some(path) => gres::read(&path, self.node),
-            None => Sheet::blind("no slurm.conf was found: name it as slurm.conf in triage.toml"),
+            None => Sheet::blind("no slurm.conf was found: name it in triage.toml, [slurm] conf"),
         });
         facts.pci = self.timed(Area::Pci, || pci::read(self.root));
         facts.nic =

@@ -46,7 +46,10 @@ pub fn place_of(path: &Path, node: &NodeName) -> Place {
         Ok(_) if is_yaml(path) => yaml::find(&text, node).unwrap_or_else(|yaml::Fault { line, what }| {
             Place::Unknown(format!("{}:{line}: {what}", path.display()))
         }),
-        Ok(_) => conf::find(&text, node).map_or(Place::Nowhere, Place::Below),
+        Ok(_) => match conf::find(&text, node) {
+            Ok(switch) => switch.map_or(Place::Nowhere, Place::Below),
+            Err((line, what)) => Place::Unknown(format!("{}:{line}: {what}", path.display())),
+        },
     }
 }
 
