@@ -1,11 +1,12 @@
 //! Looking at the sources: what they said becomes observations, what they would not say is said too.
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use triage_core::attribute::PastRun;
 use triage_core::catalog::Origin;
 use triage_core::reading::NvmlReading;
 use triage_core::{CauseClass, Confidence, Observation, Payload, Provenance, SourceKind, Stamp};
-use triage_host::config::NvmlEnabled;
+use triage_host::config::{Config, KernelLogSource, NvmlEnabled};
 use triage_host::kernel_log::{self, KernelLog, KernelRead, Limits};
 use triage_host::probe::{Probe, ProbeFailure};
 use triage_ledger::{Cursor, Loaded, ProcessId, Reading, Seen, SourceReport};
@@ -220,6 +221,20 @@ const CERTAIN: (Provenance, CauseClass, Confidence) =
 
 /// Kept back for what follows the probe in the same pass: judging, recording, acting.
 const AFTER_PROBE: Duration = Duration::from_secs(4);
+
+/// Whether a source is one of this configuration. The row of one that no pass looks at any more stays as it was, blind for
+/// ever where the configuration was corrected: it tells nothing of the node.
+pub fn is_of(config: &Config, source: SourceKind, stream: &str) -> bool {
+    let log = &config.kernel_log;
+    match source {
+        SourceKind::Kmsg => log.source == KernelLogSource::Kmsg,
+        SourceKind::KernelFile => {
+            log.source == KernelLogSource::File && log.path.as_os_str() == OsStr::new(stream)
+        }
+        SourceKind::Nvml => config.nvml.enabled != NvmlEnabled::Never,
+        _ => true,
+    }
+}
 
 /// On a machine without NVIDIA's driver and without a scenario there is nothing to ask.
 fn wanted(ctx: &Ctx<'_>) -> bool {

@@ -9,6 +9,7 @@ use triage_host::metrics::{Exposition, write};
 use triage_ledger::{Filter, IntentRow, Ledger, SourceRow};
 
 use crate::ctx::Ctx;
+use crate::look;
 
 /// How far back what is counted goes, seconds. Counts that only grow would need a memory of what retention pruned.
 const DAY_S: i64 = 86_400;
@@ -21,7 +22,7 @@ const MOST: u32 = 2_000;
 pub(crate) fn leave(ctx: &Ctx<'_>, ledger: Option<&Ledger>, begun: Duration) {
     let Some(path) = ctx.config.metrics.textfile.as_deref() else { return };
     let told = ledger.and_then(|ledger| {
-        let gathered = Gathered::from(ledger, ctx.now());
+        let gathered = Gathered::from(ledger, ctx);
         gathered.map_err(|error| log::warn!("{error}; the metrics file says nothing of the node")).ok()
     });
     let mut all = Exposition::default();
@@ -73,14 +74,19 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn from(ledger: &Ledger, now: Stamp) -> triage_ledger::Result<Self> {
+    fn from(ledger: &Ledger, ctx: &Ctx<'_>) -> triage_ledger::Result<Self> {
+        let now = ctx.now();
         let since = now.plus_secs(-DAY_S);
         let real = Filter { synthetic: Some(false), ..Filter::default() };
         let filter = Filter { since: Some(since), limit: Some(MOST), ..real.clone() };
         Ok(Self {
             cases: ledger.cases_without_evidence(&Filter { open_only: true, ..real })?,
             checks: ledger.checks()?,
-            sources: ledger.sources()?,
+            sources: ledger
+                .sources()?
+                .into_iter()
+                .filter(|row| look::is_of(&ctx.config, row.source, &row.stream))
+                .collect(),
             drained: ledger.out()?.iter().filter(|out| !out.case.synthetic).count(),
             holds: ledger.holds(now)?.len(),
             events: ledger.event_counts(since)?,

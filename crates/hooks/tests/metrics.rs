@@ -30,6 +30,11 @@ impl Node {
 
     /// One health check with these further lines in triage.toml.
     fn check(&self, more: &str) -> Output {
+        self.check_with(more, str::to_owned)
+    }
+
+    /// The same, with a change to triage.toml.
+    fn check_with(&self, more: &str, change: impl Fn(&str) -> String) -> Output {
         let at = self.path().display();
         let text = format!(
             "[paths]\nstate = \"{at}/state\"\nrun = \"{at}/run\"\npolicy = \"{at}/policy.toml\"\nchecks = \"{at}/checks.d\"\n\
@@ -37,7 +42,7 @@ impl Node {
              [kernel_log]\nsource = \"file\"\npath = \"{at}/kern.log\"\n{more}\n"
         );
         let config = self.path().join("triage.toml");
-        fs::write(&config, text).unwrap();
+        fs::write(&config, change(&text)).unwrap();
         fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_triage-healthcheck"))
             .arg("--config")
@@ -102,6 +107,20 @@ fn what_is_open_blind_and_decided_is_told_and_goes_again() {
     let told = node.samples();
     assert_eq!(told.get("slurm_triage_cases_open_total"), Some(&0.0));
     assert!(!told.keys().any(|name| name.starts_with("slurm_triage_cases_open{")), "{told:?}");
+}
+
+#[test]
+fn a_source_that_the_configuration_no_longer_has_is_not_told() {
+    let node = Node::new();
+    let more = node.wanted();
+    // A health check with another path, which is corrected afterwards.
+    let wrong = |config: &str| config.replace("/kern.log\"", "/wrong.log\"");
+    node.check_with(&more, wrong);
+    assert!(node.samples().keys().any(|name| name.contains("wrong.log")), "{:?}", node.samples());
+    node.check(&more);
+    let told = node.samples();
+    assert!(!told.keys().any(|name| name.contains("wrong.log")), "{told:?}");
+    assert!(told.keys().any(|name| name.contains("source_blind{") && name.contains("kern.log")), "{told:?}");
 }
 
 #[test]

@@ -172,9 +172,7 @@ fn is_due(input: &Input<'_>, case: &Case, last: &Decision) -> bool {
 
 /// From when on it is looked at again.
 fn next_look(input: &Input<'_>, case: &Case, last: &Decision) -> Stamp {
-    let wait = i64::from(input.policy.brake.look_again_s).saturating_mul(1_000_000);
-    let held_for = last.at.micros_since(case.opened_at);
-    last.at.plus_micros((held_for / 2).clamp(wait, wait.saturating_mul(3)))
+    input.policy.brake.next_look(case.opened_at, last.at)
 }
 
 /// Whether `last` was held by a brake, and this pass has looked once more as it should: to be told again, since the wait for

@@ -1,6 +1,8 @@
 //! `[brake]` of the policy: how many nodes we take out, whatever the evidence says.
 use serde::{Deserialize, Serialize};
 
+use crate::Stamp;
+
 /// Bounds on drains of ours across the cluster. A drain that one of them holds is tried again by a health check after
 /// `look_again_s`; lifting a drain is never held. docs/policy.md gives the reasoning behind the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,13 @@ impl Brakes {
         (!(0.0..=1.0).contains(&share)).then(|| {
             format!("[brake] max_share = {share} is no share: use a number from 0 to 1, such as 0.1")
         })
+    }
+
+    /// From when on a drain that was held at `last` is looked at again, over a case opened at `opened`.
+    pub fn next_look(&self, opened: Stamp, last: Stamp) -> Stamp {
+        let wait = i64::from(self.look_again_s).saturating_mul(1_000_000);
+        let held_for = last.micros_since(opened);
+        last.plus_micros((held_for / 2).clamp(wait, wait.saturating_mul(3)))
     }
 
     /// Most nodes of a partition of `size` nodes.
