@@ -57,9 +57,11 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Is this node well, are our eyes open, what is pending.
-    #[command(after_help = "Exit status 1: a case is open, a source is blind, or there was no health check \
-                            within the last hour.\n\nExamples:\n  slurm-triage status\n  slurm-triage status \
-                            --json | jq .well")]
+    #[command(
+        after_help = "Exit status 1: a case is open, a source is blind, there was no health check within the last \
+                            hour, nothing can be written down, or the policy cannot be used.\n\nExamples:\n  slurm-triage status\n  slurm-triage status \
+                            --json | jq .well"
+    )]
     Status,
     /// What was seen, oldest first.
     #[command(

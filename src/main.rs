@@ -6,6 +6,7 @@ mod cmd;
 mod exit;
 mod person;
 mod render;
+mod room;
 mod site;
 mod view;
 

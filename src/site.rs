@@ -11,6 +11,7 @@ use triage_host::config::{Config, ConfigError, DEFAULT_PATH};
 use triage_ledger::{Error as LedgerError, Ledger, OpenOptions};
 
 use crate::args::Common;
+use crate::render;
 
 /// Longest wait for a program that writes the ledger. A person waits that long; a hook never does.
 pub(crate) const LEDGER_WAIT: Duration = Duration::from_secs(5);
@@ -58,7 +59,24 @@ impl Site {
 
     /// Opens the ledger for reading.
     pub(crate) fn open(&self) -> anyhow::Result<Ledger> {
-        Ledger::open(&self.ledger, &OpenOptions::reader(LEDGER_WAIT, self.now)).map_err(explained)
+        let opened = Ledger::open(&self.ledger, &OpenOptions::reader(LEDGER_WAIT, self.now));
+        let ledger = opened.map_err(|error| match error {
+            // Nobody notices a node that is misspelt but by its absence.
+            LedgerError::Missing { .. } => anyhow!("{error}; {}", self.whose()),
+            error => explained(error),
+        })?;
+        if let Ok(Some(node)) = ledger.node()
+            && node != self.node
+        {
+            let path = self.ledger.display();
+            render::complain(&format!("{path} is the ledger of {node}, not of {}: --node {node}", self.node));
+        }
+        Ok(ledger)
+    }
+
+    /// Which node was meant, where its ledger is not there.
+    pub(crate) fn whose(&self) -> String {
+        format!("it was looked for as that of {}: --node gives the NodeName of slurm.conf", self.node)
     }
 
     /// Opens the ledger for writing, as a hook would; `what` says what is written. One that is not there is not begun:
@@ -66,8 +84,9 @@ impl Site {
     pub(crate) fn open_to_write(&self, what: &'static str) -> anyhow::Result<Ledger> {
         if !self.ledger.exists() {
             return Err(anyhow!(
-                "{}: there is no ledger yet: {what}, and a hook of this node begins it",
-                self.ledger.display()
+                "{}: there is no ledger yet: {what}, and a hook of this node begins it; {}",
+                self.ledger.display(),
+                self.whose()
             ));
         }
         let max_bytes = u64::from(self.config.ledger.max_mb).saturating_mul(1_000_000);

@@ -67,7 +67,7 @@ pub(crate) fn hold_table(holds: &[HoldView<'_>]) -> Table {
         table.row(vec![
             format!("{} {}", hold.kind, hold.name),
             render::seconds(hold.at),
-            hold.until.map_or_else(|| "released".to_owned(), render::seconds),
+            hold.until.map_or_else(|| "it is released".to_owned(), render::seconds),
             hold.by.to_owned(),
             hold.reason.to_owned(),
         ]);

@@ -1,4 +1,6 @@
 //! A state check: what it may do, and what it found last.
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use triage_core::Stamp;
 use triage_core::checks::{ALL, Check, CheckSettings, CheckState, CheckWord, SITE, SITE_CODE, Where};
@@ -77,6 +79,15 @@ impl<'a> CheckView<'a> {
     pub(crate) fn wants_attention(&self) -> bool {
         [Some(CheckWord::Bad.word()), Some(CheckWord::Blind.word())].contains(&self.state)
     }
+}
+
+/// What has the same reason: one lost GPU blinds twenty checks, and they are told together.
+pub(crate) fn by_reason<'a, T>(blind: impl Iterator<Item = (&'a str, T)>) -> BTreeMap<&'a str, Vec<T>> {
+    let mut reasons: BTreeMap<&str, Vec<T>> = BTreeMap::new();
+    for (why, what) in blind {
+        reasons.entry(why).or_default().push(what);
+    }
+    reasons
 }
 
 /// The ledger's states without those of a site's checks that the health check goes on without: their files are gone.

@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use triage_core::policy::Policy;
+use triage_core::policy::{Brakes, Policy};
 use triage_core::{Intent, Mode};
 use triage_hooks::policy_file;
 
@@ -22,6 +22,9 @@ pub(crate) struct PolicyView {
     /// A health check lifts our own drain once the repair is proven.
     #[serde(skip)]
     pub(crate) brings_back: bool,
+    /// The brakes: when a drain that one holds is looked at again.
+    #[serde(skip)]
+    pub(crate) brake: Brakes,
 }
 
 /// `monitor` or `act`, for each action. A rule of its own mode can only be stricter.
@@ -52,7 +55,14 @@ impl PolicyView {
             down: policy.mode.of(Intent::Down),
         };
         let brings_back = policy.repair.resume.mode(mode.drain) == Some(Mode::Act);
-        Self { present: error.is_some() || path.exists(), path, error, mode, brings_back }
+        Self {
+            present: error.is_some() || path.exists(),
+            path,
+            error,
+            mode,
+            brings_back,
+            brake: policy.brake,
+        }
     }
 }
 

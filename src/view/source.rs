@@ -1,7 +1,8 @@
 //! Whether a source can be read.
 use serde::Serialize;
 use triage_core::{SourceKind, Stamp};
-use triage_hooks::healthcheck;
+use triage_hooks::{healthcheck, look};
+use triage_host::config::Config;
 use triage_ledger::SourceRow;
 
 /// Whether a source can be read.
@@ -51,6 +52,11 @@ impl<'a> From<&'a SourceRow> for SourceView<'a> {
 /// Whether the row tells that the health check itself came by, rather than of something it looks at.
 pub(crate) fn is_health_check(row: &SourceRow) -> bool {
     row.source == SourceKind::Suite && row.stream == healthcheck::HOOK.program
+}
+
+/// The rows of sources that this configuration has.
+pub(crate) fn current(rows: Vec<SourceRow>, config: &Config) -> Vec<SourceRow> {
+    rows.into_iter().filter(|row| look::is_of(config, row.source, &row.stream)).collect()
 }
 
 /// When somebody last looked at everything.

@@ -25,6 +25,8 @@ const CONFIG: &str = "Configuration data as of 2026-03-01T10:00:00\n\
 fn sound() -> Node {
     let node = Node::with(all_is_well);
     node.policy("monitor");
+    node.configure("\"kmsg\"", "\"file\"");
+    node.configure("\"always\"", "\"never\"");
     node.write("kern.log", "");
     for name in ["triage-prolog", "triage-epilog", "triage-healthcheck", "triage-probe"] {
         node.script(&format!("libexec/{name}"), "#!/bin/sh\n");

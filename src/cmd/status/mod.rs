@@ -3,15 +3,16 @@ mod page;
 
 use serde::Serialize;
 use triage_core::checks::CheckState;
-use triage_core::{Case, Decision, Hold, JobSpan, NodeName, OutCase, Stamp};
+use triage_core::{Case, CaseId, Decision, Hold, JobSpan, NodeName, OutCase, Stamp};
 use triage_ledger::{AuditRow, Filter, IntentRow, Level, SourceRow};
 
 use crate::args::Common;
 use crate::exit::{self, CmdResult};
 use crate::render;
+use crate::room;
 use crate::site::Site;
 use crate::view::{
-    self, ActionView, CheckView, GoneView, HealthCheckView, HoldView, JobView, LedgerView, OutView,
+    self, ActionView, CheckView, GoneView, HealthCheckView, HeldView, HoldView, JobView, LedgerView, OutView,
     PolicyView, SourceView, TroubleView,
 };
 
@@ -28,6 +29,8 @@ struct Read {
     holds: Vec<Hold>,
     out: Vec<OutCase>,
     returns: Vec<Decision>,
+    /// About the open cases.
+    wanted: Vec<Decision>,
     trouble: Vec<AuditRow>,
     ledger: LedgerView,
     /// Of every check that ever looked, also of those that are gone.
@@ -39,10 +42,17 @@ struct Document<'a> {
     v: u32,
     node: &'a NodeName,
     at: Stamp,
-    /// No case is open, no drain of ours outlives its case, every source can be read, and somebody looks.
+    /// No case is open, no drain of ours outlives its case, every source can be read, somebody looks and can write down what
+    /// he sees, and the policy can be used.
     well: bool,
     health_check: HealthCheckView,
+    /// Why nothing can be written down now.
+    unwritable: Option<&'a str>,
     cases: &'a [Case],
+    /// Open cases for which this node is drained by us.
+    drained: Vec<&'a CaseId>,
+    /// Drains that are wanted and held, but for those that the mode holds.
+    held: &'a [HeldView<'a>],
     /// Open cases whose check looks no more.
     gone_checks: &'a [GoneView<'a>],
     /// What people have put on hold.
@@ -70,6 +80,13 @@ pub(crate) fn run(common: &Common) -> CmdResult {
     let mut checks = CheckView::all(&site.config.checks, &current);
     checks.retain(CheckView::wants_attention);
     let out = OutView::all(&read.out, &read.returns);
+    let policy = PolicyView::load(&site);
+    let stopped = stopped(&site);
+    let drained: Vec<&CaseId> =
+        read.out.iter().map(|out| &out.case).filter(|case| case.is_open()).map(|case| &case.id).collect();
+    let undrained = read.cases.iter().filter(|case| !case.synthetic && !drained.contains(&&case.id));
+    let held: Vec<HeldView<'_>> =
+        undrained.filter_map(|case| HeldView::of(case, &read.wanted, &policy.brake)).collect();
     let document = Document {
         v: view::VERSION,
         node: &site.node,
@@ -77,10 +94,15 @@ pub(crate) fn run(common: &Common) -> CmdResult {
         well: read.cases.is_empty()
             && out.is_empty()
             && !health_check.overdue
+            && stopped.is_none()
+            && policy.error.is_none()
             && !sources.iter().any(SourceView::is_blind)
             && !checks.iter().any(CheckView::is_blind),
         health_check,
+        unwritable: stopped.as_ref().map(|stopped| stopped.why.as_str()),
         cases: &read.cases,
+        drained,
+        held: &held,
         gone_checks: &gone,
         holds: read.holds.iter().map(HoldView::from).collect(),
         out: &out,
@@ -88,7 +110,7 @@ pub(crate) fn run(common: &Common) -> CmdResult {
         checks: &checks,
         pending: read.pending.iter().map(ActionView::from).collect(),
         jobs: read.on_node.iter().map(|span| JobView::new(span, &[])).collect(),
-        policy: PolicyView::load(&site),
+        policy,
         ledger: &read.ledger,
         trouble: read.trouble.iter().map(TroubleView::from).collect(),
     };
@@ -98,6 +120,11 @@ pub(crate) fn run(common: &Common) -> CmdResult {
         render::print(page::page(&document).text())?;
     }
     Ok(if document.well { exit::OK } else { exit::FINDINGS })
+}
+
+/// A ledger that was named may be a copy, which nobody writes.
+fn stopped(site: &Site) -> Option<room::Stopped> {
+    site.ledger.starts_with(&site.config.paths.state).then(|| room::stopped(&site.ledger)).flatten()
 }
 
 fn read(site: &Site) -> anyhow::Result<Read> {
@@ -111,11 +138,17 @@ fn read(site: &Site) -> anyhow::Result<Read> {
         let of_case = Filter { case: Some(out.case.id.clone()), ..Filter::default() };
         returns.extend(ledger.decisions(&of_case)?);
     }
+    let cases = ledger.cases(&open)?;
+    let mut wanted = Vec::new();
+    for case in &cases {
+        wanted.extend(ledger.decisions(&Filter { case: Some(case.id.clone()), ..Filter::default() })?);
+    }
     Ok(Read {
         out,
         returns,
-        cases: ledger.cases(&open)?,
-        sources: ledger.sources()?,
+        wanted,
+        cases,
+        sources: view::current_sources(ledger.sources()?, &site.config),
         pending: ledger.waiting_intents(site.now)?,
         on_node: ledger.spans(&open)?,
         holds: ledger.holds(site.now)?,

@@ -1,5 +1,4 @@
 //! The status as text.
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use triage_core::Stamp;
@@ -8,18 +7,25 @@ use super::Document;
 use crate::cmd::cases;
 use crate::render::{self, Page, Table};
 use crate::view::{
-    ActionView, CheckView, HealthCheckView, LedgerView, OutView, PolicyView, SourceView, TroubleView,
+    self, ActionView, CheckView, HealthCheckView, HeldView, LedgerView, OutView, PolicyView, SourceView,
+    TroubleView,
 };
 
 /// The page.
 pub(super) fn page(document: &Document<'_>) -> Page {
     let mut page = Page::default();
     page.line(0, headline(document));
+    document.policy.error.iter().for_each(|error| page.line(0, format_args!("policy: {error}")));
+    document.unwritable.iter().for_each(|why| page.line(0, format_args!("nothing is written down: {why}")));
     if !document.cases.is_empty() {
         page.heading("Open cases");
         page.table(0, &cases::table(document.cases, document.at));
         document.gone_checks.iter().for_each(|gone| page.line(0, gone.line()));
         page.line(0, "slurm-triage why CASE tells the rest");
+    }
+    if !document.held.is_empty() {
+        page.heading("Drains that are held");
+        page.table(0, &held_table(document.held, document.at));
     }
     if !document.out.is_empty() {
         page.heading("Still drained by us, though the case is closed");
@@ -43,7 +49,7 @@ pub(super) fn page(document: &Document<'_>) -> Page {
         if !bad.is_empty() {
             page.table(0, &crate::cmd::checks::table(bad, document.at));
         }
-        for (why, names) in by_reason(&blind) {
+        for (why, names) in view::by_reason(blind.iter().map(|check| (check.text, check.name))) {
             page.line(0, format_args!("BLIND: {}: {why}", names.join(" ")));
         }
         page.line(0, "slurm-triage checks lists all of them");
@@ -66,10 +72,24 @@ pub(super) fn page(document: &Document<'_>) -> Page {
 fn headline(document: &Document<'_>) -> String {
     let node = document.node;
     let mut troubles = Vec::new();
+    if document.policy.error.is_some() {
+        troubles.push("the policy cannot be used, nothing is carried out".to_owned());
+    }
+    if document.unwritable.is_some() {
+        troubles.push("nothing can be written down".to_owned());
+    }
     match document.cases.len() {
         0 => {}
         1 => troubles.push("1 open case".to_owned()),
         n => troubles.push(format!("{n} open cases")),
+    }
+    if !document.drained.is_empty() {
+        troubles.push("drained by us".to_owned());
+    }
+    match document.held {
+        [] => {}
+        [one] => troubles.push(format!("its drain is held by {}", one.held_by)),
+        several => troubles.push(format!("{} drains are held", several.len())),
     }
     if !document.out.is_empty() {
         troubles.push("still drained for a closed case".to_owned());
@@ -99,15 +119,6 @@ fn headline(document: &Document<'_>) -> String {
     }
 }
 
-/// One lost GPU blinds twenty checks: they are told together.
-fn by_reason<'a>(blind: &[&'a CheckView<'_>]) -> BTreeMap<&'a str, Vec<&'a str>> {
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for check in blind {
-        reasons.entry(check.text).or_default().push(check.name);
-    }
-    reasons
-}
-
 fn out_table(out: &[OutView<'_>], now: Stamp) -> Table {
     let mut table = Table::new(&["CASE", "STATE", "DRAINED", "HELD BY", "BECAUSE", "CLOSED BECAUSE"]);
     for one in out {
@@ -120,6 +131,20 @@ fn out_table(out: &[OutView<'_>], now: Stamp) -> Table {
                 .unwrap_or("a health check has not decided yet, or [repair] resume is off")
                 .to_owned(),
             one.why.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn held_table(held: &[HeldView<'_>], now: Stamp) -> Table {
+    let mut table = Table::new(&["CASE", "HELD BY", "SINCE", "BECAUSE", "LOOKED AT AGAIN"]);
+    for one in held {
+        table.row(vec![
+            one.case.to_string(),
+            one.held_by.to_owned(),
+            render::ago(now, one.since),
+            one.because.to_owned(),
+            one.next(),
         ]);
     }
     table
@@ -181,9 +206,6 @@ fn policy(page: &mut Page, policy: &PolicyView) {
         (None, false) => format!("built-in: there is no {}", policy.path.display()),
     };
     page.line(0, format_args!("{modes} ({from})"));
-    if let Some(error) = &policy.error {
-        page.line(0, error);
-    }
 }
 
 fn ledger(page: &mut Page, ledger: &LedgerView, now: Stamp) {

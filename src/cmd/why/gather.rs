@@ -7,12 +7,12 @@ use triage_core::catalog::Catalog;
 use triage_core::{
     Case, CaseId, Decision, EventId, HoldOn, JobSpan, NodeName, RunId, Subject as Whom, Verdict,
 };
-use triage_ledger::{AuditRow, Filter, Found, IntentRow, JobFilter, Ledger, Level};
+use triage_ledger::{AuditRow, Filter, Found, IntentRow, JobFilter, Ledger, Level, SourceRow};
 
 use super::resolve::Subject;
 use super::story::{Run, Story};
 use crate::site::Site;
-use crate::view::{CodeView, TasksView};
+use crate::view::{self, CodeView, TasksView};
 
 /// Most runs told; an array can have thousands.
 const RUNS: u32 = 20;
@@ -46,7 +46,7 @@ pub(super) fn gather(
         audit: Vec::new(),
         holds: ledger.holds(site.now)?,
         out: ledger.out()?,
-        blind: ledger.sources()?.into_iter().filter(|source| source.blind_since.is_some()).collect(),
+        blind: blind(ledger, site)?,
         codes: Vec::new(),
         states: ledger.checks()?,
         settings: site.config.checks.clone(),
@@ -62,6 +62,12 @@ pub(super) fn gather(
     add_codes(catalog, &mut story);
     keep_holds(&mut story);
     Ok(story)
+}
+
+fn blind(ledger: &Ledger, site: &Site) -> anyhow::Result<Vec<SourceRow>> {
+    let mut sources = view::current_sources(ledger.sources()?, &site.config);
+    sources.retain(|source| source.blind_since.is_some());
+    Ok(sources)
 }
 
 /// A hold on the node holds everything; one on a case or a job only what is told of here.

@@ -5,7 +5,7 @@ use triage_ledger::{IntentRow, IntentState};
 use super::resolve::Subject;
 use super::story::Story;
 use crate::advice;
-use crate::view::{GoneView, PolicyView, out as out_view};
+use crate::view::{GoneView, HeldView, PolicyView, out as out_view};
 
 /// What to do next.
 pub(super) fn next(story: &Story, policy: &PolicyView) -> String {
@@ -83,6 +83,9 @@ fn without_drain(story: &Story, case: &Case, policy: &PolicyView, mend: &str) ->
     }
     let decided = story.decisions.iter().rfind(|decision| is_about(decision, case));
     let held = decided.filter(|d| d.intent == Intent::Drain).and_then(Decision::held_by);
+    if let Some(held) = HeldView::of(case, &story.decisions, &policy.brake).filter(|_| held.is_some()) {
+        return held_by(story, case, &held, mend);
+    }
     match held.map(|gate| gate.name.as_str()) {
         Some("mode") => format!(
             "nothing was done, since policy says monitor: {}; then {mend}. To have it done next time, set drain = \
@@ -90,10 +93,41 @@ fn without_drain(story: &Story, case: &Case, policy: &PolicyView, mend: &str) ->
             advice::drain(case),
             policy.path.display()
         ),
-        Some("foreign_reason") => format!("{node} is out already for another reason, which stays: {mend}"),
         Some(gate) => format!("nothing was done (held by {gate}): {mend}"),
         None if case.advice.wants_node_out() => format!("look at {node}: {mend}"),
         None => format!("keep an eye on it: nothing asks for {node} to go out of service"),
+    }
+}
+
+/// Somebody or something holds the drain: who, why, when it is looked at again, and how to do it all the same.
+fn held_by(story: &Story, case: &Case, held: &HeldView<'_>, mend: &str) -> String {
+    let node = &case.node;
+    let by_hand = advice::drain(case);
+    let because = format!("the drain is held by {}: {}", held.held_by, held.because);
+    match held.held_by {
+        "foreign_reason" => format!("{node} is out already for another reason, which stays: {mend}"),
+        "operator_hold" => {
+            let release = story.holds.iter().find(|hold| hold.sentence() == held.because);
+            let release = release.map_or_else(
+                || "NODE|JOB|CASE".to_owned(),
+                |hold| format!("{}:{}", hold.on.kind(), hold.on.name()),
+            );
+            format!(
+                "{because}; slurm-triage release {release} --reason 'what changed' lets it through, or drain it yourself: \
+                     {by_hand}; then {mend}"
+            )
+        }
+        // Somebody else is at work on it: he is not to find it rebooted.
+        "reservation" => format!(
+            "{because}; tell whoever is at work on {node} of the case. A health check decides anew once that is over, or drain \
+             it yourself then: {by_hand}"
+        ),
+        "brake" | "exception" => format!(
+            "{because}; looked at again {}, or drain it yourself: {by_hand}; then {mend}",
+            held.next()
+        ),
+        // Whether the node should go out at all is in doubt.
+        gate => format!("nothing was done (held by {gate}: {}): {mend}", held.because),
     }
 }
 

@@ -23,7 +23,7 @@ impl Node {
         let config = format!(
             "[paths]\nstate = \"{dir}/state\"\nrun = \"{dir}/run\"\npolicy = \"{dir}/policy.toml\"\ncatalog = \
              \"{dir}/catalog.d\"\nlibexec = \"{dir}/libexec\"\n[slurm]\nscontrol = \
-             \"{dir}/scontrol\"\n[kernel_log]\nsource = \"file\"\npath = \"{dir}/kern.log\"\n[nvml]\nenabled = \"never\"\n"
+             \"{dir}/scontrol\"\n[kernel_log]\nsource = \"kmsg\"\npath = \"{dir}/kern.log\"\n[nvml]\nenabled = \"always\"\n"
         );
         node.write("triage.toml", &config);
         node

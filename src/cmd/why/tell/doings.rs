@@ -1,5 +1,5 @@
 //! What was decided and done, by the suite and by people, and what could not be seen.
-use triage_core::Gate;
+use triage_core::{Decision, Gate, Stamp};
 
 use super::LINE;
 use crate::cmd::why::story::Story;
@@ -11,7 +11,7 @@ pub(super) fn decisions(page: &mut Page, story: &Story) {
         return;
     }
     page.heading("Decisions");
-    for decision in &story.decisions {
+    for (decision, before) in collapsed(&story.decisions) {
         let outcome = match (decision.held_by(), decision.gates.is_empty()) {
             (Some(gate), _) => format!("HELD by {}", gate.name),
             (None, false) => "let through by every gate".to_owned(),
@@ -30,7 +30,41 @@ pub(super) fn decisions(page: &mut Page, story: &Story) {
         );
         page.line(3, render::clip(&decision.why, LINE));
         decision.gates.iter().for_each(|gate| self::gate(page, gate));
+        if let Some((looks, since)) = before {
+            let times = if looks == 1 { "once".to_owned() } else { format!("{looks} times") };
+            page.line(
+                3,
+                format_args!("the same was decided {times} before, since {}", render::millis(since)),
+            );
+        }
     }
+}
+
+/// The last of each row of looks that ended alike, with how many came before it and since when. What a brake holds is looked
+/// at again and again; the ledger has every look: `--json`.
+fn collapsed(decisions: &[Decision]) -> Vec<(&Decision, Option<(usize, Stamp)>)> {
+    let mut told: Vec<(&Decision, Option<(usize, Stamp)>)> = Vec::new();
+    for decision in decisions.iter().rev() {
+        let same_matter = |other: &Decision| {
+            (&other.subject, other.intent, &other.case)
+                == (&decision.subject, decision.intent, &decision.case)
+        };
+        let later = told.iter_mut().rfind(|(later, _)| same_matter(later));
+        match later {
+            Some((later, before)) if ended_alike(decision, later) => {
+                let looks = before.map_or(0, |(looks, _)| looks);
+                *before = Some((looks + 1, decision.at));
+            }
+            _ => told.push((decision, None)),
+        }
+    }
+    told.reverse();
+    told
+}
+
+fn ended_alike(a: &Decision, b: &Decision) -> bool {
+    let gate = |decision: &Decision| decision.held_by().map(|gate| gate.name.clone());
+    a.held_by().is_some() && gate(a) == gate(b) && (&a.rule, a.mode) == (&b.rule, b.mode)
 }
 
 fn gate(page: &mut Page, gate: &Gate) {
