@@ -153,3 +153,36 @@ fn a_case_whose_check_still_looks_is_not_called_one_without() {
         (1, &serde_json::json!([]))
     );
 }
+
+#[test]
+fn checks_that_are_blind_for_one_reason_are_one_finding_that_points_to_the_case() {
+    let blind =
+        ["gpu_ecc", "gpu_temp", "gpu_link"].map(|name| state(name, CheckWord::Blind, "GPU 3 is lost"));
+    let node = Node::with(|ledger| {
+        a_gpu_dies_and_it_is_written_down(ledger);
+        record(ledger, &blind);
+    });
+    let id = tale().case.id;
+    let doctor = node.run(&["--json", "doctor", "--only", "checks"]).expect(1).json();
+    let bad: Vec<_> =
+        doctor["findings"].as_array().unwrap().iter().filter(|found| found["level"] == "warn").collect();
+    let text = |key: &str| bad[0][key].as_str().unwrap();
+    assert_eq!(bad.len(), 1, "{bad:?}");
+    assert!(text("what").contains("GPU 3 is lost: gpu_ecc gpu_link gpu_temp"), "{bad:?}");
+    assert!(text("remedy").contains(&format!("slurm-triage why {id}")), "{bad:?}");
+    assert!(!text("remedy").contains("enabled"), "a lost GPU is no reason to switch checks off: {bad:?}");
+
+    // Without a case, and for another reason.
+    let node = Node::with(|ledger| {
+        let other = ["nic_link", "nic_rate"].map(|name| state(name, CheckWord::Blind, "no sysfs"));
+        all_is_well(ledger);
+        record(ledger, &[blind.as_slice(), &other].concat());
+    });
+    node.run(&["doctor", "--only", "checks"])
+        .expect(1)
+        .says("3 checks are blind")
+        .says("slurm-triage status tells")
+        .says("2 checks are blind")
+        .says("[checks.NAME]")
+        .says("2 things to mend");
+}

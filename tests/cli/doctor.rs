@@ -136,6 +136,7 @@ fn checks_can_be_made_one_by_one_and_without_the_controller() {
     }
     let node = sound();
     let dir = node.dir();
+    node.write("slurm.conf", "");
     let elsewhere = format!("scontrol = \"/nonexistent/scontrol\"\nconf = \"{dir}/slurm.conf\"");
     node.configure(&format!("scontrol = \"{dir}/scontrol\""), &elsewhere);
     assert_eq!(findings(&node, &["--only", "slurm", "--offline"]), Vec::<String>::new());
@@ -417,4 +418,126 @@ fn gpus_are_asked_through_the_probe() {
     only(&node, &check, &["nvml fail the probe's answer cannot be read"]);
     probe("exec sleep 600");
     only(&node, &check, &["nvml fail no answer within", "a GPU or its driver hangs"]);
+}
+
+#[test]
+fn a_relative_path_leads_every_check_to_the_same_files() {
+    if !is_root() {
+        return;
+    }
+    let node = sound();
+    // What the checks are told apart by: a state folder and a ledger that are not the default ones.
+    for (config, ledger) in [("triage.toml", "state/ledger.db"), ("./run/../triage.toml", "none/ledger.db")] {
+        let findings = |config: &str, ledger: &str| {
+            let now = NOW.to_string();
+            let args =
+                ["--json", "--config", config, "--node", "n1", "--now", &now, "--ledger", ledger, "doctor"];
+            let output = command(&args).current_dir(node.path("")).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let whole = |name: &str| node.path(name).display().to_string();
+        let (relative, absolute) = (findings(config, ledger), findings(&whole(config), &whole(ledger)));
+        let count = |text: &str| text.matches("\"level\"").count();
+        assert!(count(&relative) > 10 && !relative.contains("no such file"), "{relative}");
+        assert_eq!(count(&relative), count(&absolute), "{relative}\n{absolute}");
+        assert_eq!(relative.contains("there is no ledger yet"), ledger.starts_with("none"), "{relative}");
+    }
+}
+
+#[test]
+fn a_topology_that_does_not_tell_the_switch_is_told_before_a_brake_needs_it() {
+    let node = sound();
+    let check = ["--only", "slurm"];
+    let said = |text: &str| {
+        node.run(&["doctor", "--only", "slurm"]).says(text);
+    };
+    node.write("topology.conf", "SwitchName=s1 Nodes=n[1-3]\n");
+    assert_eq!(findings(&node, &check), Vec::<String>::new());
+    said("n1 is below s1, with 3 nodes");
+    node.write("topology.conf", "SwitchName=s1 Nodes=n[7-9]\n");
+    assert_eq!(findings(&node, &check), Vec::<String>::new());
+    said("names no switch for n1");
+    for (name, text) in [
+        ("topology.conf", "SwitchName=s1 Nodes=n[1-3\n"),
+        ("topology.conf", "SwtichName=s1 Nodes=n[1-3]\n"),
+        (
+            "topology.yaml",
+            "- topology: a\n  tree:\n    switches:\n      - swtich: s1\n        nodes: n[1-3]\n",
+        ),
+        (
+            "topology.yaml",
+            "- topology: a\n  tree:\n    switches:\n      - switch: s1\n        nodes: n[1-3\n",
+        ),
+    ] {
+        node.write(name, text);
+        let place = format!("slurm warn DIR/{name}:");
+        only(&node, &check, &[&place, "max_per_switch"]);
+        // Neither needs the controller to be found, nor hides what the controller has to say.
+        node.configure("[slurm]", &format!("[slurm]\ntopology = \"{}/{name}\"", node.dir()));
+        only(&node, &["--only", "slurm", "--offline"], &[&place]);
+        node.configure(&format!("topology = \"{}/{name}\"\n", node.dir()), "");
+    }
+    node.configure("[slurm]", "[slurm]\ntopology = \"/nonexistent/topology.yaml\"");
+    only(&node, &check, &["slurm warn [slurm] topology: /nonexistent/topology.yaml: no such file"]);
+}
+
+#[test]
+fn a_slurm_conf_that_is_not_there_is_told_before_scontrol_waits_for_it() {
+    let node = sound();
+    let check = ["--only", "slurm"];
+    node.script("scontrol", "#!/bin/sh\nexec sleep 600\n");
+    node.configure("[slurm]", "[slurm]\nconf = \"/nonexistent/slurm.conf\"");
+    only(
+        &node,
+        &check,
+        &["slurm fail [slurm] conf: /nonexistent/slurm.conf: no such file", "correct [slurm] conf"],
+    );
+    node.configure("conf = \"/nonexistent/slurm.conf\"\n", "");
+    node.script(
+        "scontrol",
+        "#!/bin/sh\necho 'scontrol: error: fetch_config: DNS SRV lookup failed\nscontrol: fatal: Could not establish a \
+         configuration source' >&2\nexit 1\n",
+    );
+    only(&node, &check, &["slurm fail scontrol finds no slurm.conf", "[slurm] conf ="]);
+}
+
+#[test]
+fn a_plugstack_that_is_offered_can_be_shared_by_all_nodes() {
+    if !is_root() {
+        return;
+    }
+    let node = sound();
+    let check = ["--only", "plugin"];
+    let line = |text: &str| node.write("plugstack.d/triage.conf", text.replace("DIR", &node.dir()));
+    line("# nothing\n");
+    only(&node, &check, &["optional DIR/libexec/spank_triage.so spool=DIR/run/spool in"]);
+    node.configure(&format!("{}/run", node.dir()), &format!("{}/%n/run", node.dir()));
+    only(&node, &check, &["optional DIR/libexec/spank_triage.so spool=DIR/%n/run/spool in"]);
+    line("optional DIR/libexec/spank_triage.so\n");
+    only(&node, &check, &["and the hooks read DIR/n1/run/spool spool=DIR/%n/run/spool behind"]);
+    line("optional DIR/libexec/spank_triage.so spool=DIR/%n/run/spool\n");
+    assert_eq!(findings(&node, &check), Vec::<String>::new());
+}
+
+#[test]
+fn a_group_that_was_let_in_as_documented_is_no_fault() {
+    if !is_root() {
+        return;
+    }
+    let node = sound();
+    std::os::unix::fs::chown(node.path("state"), None, Some(4_242)).unwrap();
+    mode(&node, "state", 0o2770);
+    assert_eq!(findings(&node, &["--only", "paths"]), Vec::<String>::new());
+    node.run(&["doctor", "--only", "paths"])
+        .expect(0)
+        .says("group gid 4242 may write it")
+        .says("operators.md");
+    for bad in [0o2777, 0o772] {
+        mode(&node, "state", bad);
+        only(&node, &["--only", "paths"], &["paths fail DIR/state: owner uid 0, mode"]);
+    }
+    // Nowhere else: what lies there root runs.
+    mode(&node, "state", 0o2770);
+    mode(&node, "libexec", 0o775);
+    only(&node, &["--only", "paths"], &["paths fail DIR/libexec"]);
 }

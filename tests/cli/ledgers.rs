@@ -27,6 +27,27 @@ fn one_that_is_not_there_yet() {
 }
 
 #[test]
+fn a_node_that_is_misspelt_is_asked_about() {
+    let node = Node::new();
+    node.configure("/state", "/state/%n");
+    for command in [&["status"][..], &["ack", "3f2a9c01", "--reason", "x"]] {
+        node.run(command).expect(3).says("as that of n1").says("--node").says("NodeName");
+    }
+    node.run(&["doctor", "--only", "ledger"]).expect(1).says("as that of n1");
+
+    // Where all nodes have one path, the ledger of another node is found under any name.
+    let node = Node::with(all_is_well);
+    let place = node.place(&NOW.to_string());
+    let place: Vec<&str> =
+        place.iter().map(|arg| if arg == "n1" { "gpu001" } else { arg.as_str() }).collect();
+    run(&[place.as_slice(), &["status"]].concat())
+        .expect(0)
+        .says("is the ledger of n1, not of gpu001: --node n1");
+    let node = node.run(&["status"]).expect(0);
+    assert_eq!(node.err, "");
+}
+
+#[test]
 fn one_that_is_damaged() {
     let node = Node::with(all_is_well);
     fs::write(node.ledger(), "SQLite format 3\0 and then nothing that is one".repeat(100)).unwrap();

@@ -1,6 +1,7 @@
 //! The state checks: those that cannot look, a site's own that were refused or do not answer, and open cases whose check
 //! looks no more. What they find bad is
 //! a case and no trouble of the suite's.
+use triage_core::Case;
 use triage_core::checks::{CheckState, CheckWord, SITE_CODE};
 use triage_ledger::{Error, Filter, Ledger, OpenOptions};
 
@@ -8,7 +9,11 @@ use super::finding::Findings;
 use super::parts::Checkup;
 use crate::render;
 use crate::site::LEDGER_WAIT;
-use crate::view::GoneView;
+use crate::view::{self, GoneView};
+
+/// What checks of a GPU say that NVML cannot reach, and the fault that is.
+const LOST: &str = "is lost";
+const OFF_BUS: &str = "gpu.off_bus";
 
 pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
     let site = &checkup.site;
@@ -22,7 +27,7 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
             for gone in GoneView::all(&cases, &site.config.checks, &states) {
                 findings.warn(format!("case {} stays open: {}", gone.case, gone.sentence), gone.remedy);
             }
-            tell(&crate::view::current_checks(states), findings);
+            tell(&view::current_checks(states), &cases, findings);
         }
         // Whether there is a ledger is another check's question.
         Err(Error::Missing { .. }) => findings.note("no state check has looked yet"),
@@ -30,18 +35,40 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
     }
 }
 
-fn tell(states: &[CheckState], findings: &mut Findings) {
+fn tell(states: &[CheckState], cases: &[Case], findings: &mut Findings) {
     let of = |word: CheckWord| states.iter().filter(move |state| state.state == word);
-    for blind in of(CheckWord::Blind) {
-        let since = render::seconds(blind.since);
-        let remedy = if blind.name.starts_with(SITE_CODE) {
-            "mend the script or its mode; it is run again by the next health check".to_owned()
-        } else {
-            format!("mend what it could not read, or switch it off: [checks.{}] enabled = false", blind.name)
+    for (why, blind) in view::by_reason(of(CheckWord::Blind).map(|state| (state.text.as_str(), state))) {
+        let names: Vec<&str> = blind.iter().map(|state| state.name.as_str()).collect();
+        let since = blind.iter().map(|state| state.since).min().map(render::seconds).unwrap_or_default();
+        let what = match names.as_slice() {
+            [one] => format!("{one} is blind since {since}: {why}"),
+            several => {
+                format!("{} checks are blind since {since}: {why}: {}", names.len(), several.join(" "))
+            }
         };
-        findings.warn(format!("{} is blind since {since}: {}", blind.name, blind.text), remedy);
+        findings.warn(what, remedy(why, &names, cases));
     }
     let (blind, off) = (of(CheckWord::Blind).count(), of(CheckWord::Disabled).count());
     let sighted = states.len() - blind - off;
     findings.ok(format!("{sighted} checks can look, {blind} are blind, {off} are switched off"));
+}
+
+/// A check that is blind since the part is gone is nothing to mend: the case about the part tells what to do.
+fn remedy(why: &str, names: &[&str], cases: &[Case]) -> String {
+    let gone = |case: &&Case| !case.synthetic && case.fault == OFF_BUS;
+    match (names, cases.iter().find(gone)) {
+        (_, Some(case)) if why.contains(LOST) => {
+            format!("that is case {0}, and no trouble of the suite's: slurm-triage why {0}", case.id)
+        }
+        (_, None) if why.contains(LOST) => {
+            "no trouble of the suite's: slurm-triage status tells what is known of it".to_owned()
+        }
+        ([one], _) if one.starts_with(SITE_CODE) => {
+            "mend the script or its mode; it is run again by the next health check".to_owned()
+        }
+        ([one], _) => format!("mend what it could not read, or switch it off: [checks.{one}] enabled = false"),
+        _ => "mend what they could not read, or switch those off that have nothing to look at here: [checks.NAME] \
+              enabled = false"
+            .to_owned(),
+    }
 }

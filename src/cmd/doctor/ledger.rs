@@ -1,11 +1,11 @@
 //! The node's ledger.
-use nix::sys::statvfs::statvfs;
 use triage_core::Stamp;
 use triage_ledger::{Error, Ledger, OpenOptions};
 
 use super::finding::Findings;
 use super::parts::Checkup;
 use crate::render;
+use crate::room;
 use crate::site::{LEDGER_WAIT, Site};
 use crate::view::{HealthCheckView, LedgerView};
 
@@ -31,8 +31,10 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
             last_look(health_check, site.now, findings);
         }
         Err(error @ Error::Missing { .. }) => {
-            findings
-                .warn(error.to_string(), "see that slurm.conf names the hooks and that slurmd has read it");
+            findings.warn(
+                format!("{error}; {}", site.whose()),
+                "see that slurm.conf names the hooks and that slurmd has read it",
+            );
         }
         Err(error) => {
             let remedy = match error {
@@ -88,15 +90,19 @@ fn last_look(health_check: HealthCheckView, now: Stamp, findings: &mut Findings)
     }
 }
 
+/// What stops the hooks comes before how much room there is: a filesystem that is read-only needs none.
 fn room(site: &Site, findings: &mut Findings) {
-    let folder = site.ledger.parent().filter(|folder| folder.is_dir());
-    let Some(stat) = folder.and_then(|folder| statvfs(folder).ok()) else { return };
-    // The types of these differ between machines; both fit.
-    #[expect(clippy::useless_conversion, reason = "the type differs between C libraries")]
-    let free = u64::from(stat.blocks_available()).saturating_mul(u64::from(stat.fragment_size()));
-    if free < LEAST_ROOM {
-        findings.fail(
-            format!("{}: {} MB of room left on the filesystem", site.ledger.display(), free / 1_000_000),
+    let ledger = &site.ledger;
+    if let Some(stopped) = room::stopped(ledger) {
+        return findings.fail(
+            format!("{}: without the ledger nothing is recorded and nothing done", stopped.why),
+            format!("{}, or move [paths] state", stopped.remedy),
+        );
+    }
+    let folder = ledger.parent().filter(|folder| folder.is_dir());
+    if let Some(free) = folder.and_then(room::left).filter(|free| *free < LEAST_ROOM) {
+        findings.warn(
+            format!("{}: {} MB of room left on the filesystem", ledger.display(), free / 1_000_000),
             "make room, or move [paths] state: without the ledger nothing is recorded and nothing done",
         );
     }

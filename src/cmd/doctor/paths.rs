@@ -4,8 +4,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use nix::unistd::{Gid, Group};
+
 use super::finding::Findings;
 use super::parts::Checkup;
+use crate::room;
 
 /// The programs slurmd runs, and the one they run.
 const PROGRAMS: [&str; 4] = ["triage-prolog", "triage-epilog", "triage-healthcheck", "triage-probe"];
@@ -38,6 +41,14 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
 /// The ledger's folder. It is made by the first hook, so its absence alone is no fault.
 fn state(findings: &mut Findings, state: &Path) {
     match meta(state) {
+        Ok(found) if group_may_write(&found) => {
+            let group = Group::from_gid(Gid::from_raw(found.gid())).ok().flatten();
+            let group = group.map_or_else(|| format!("gid {}", found.gid()), |group| group.name);
+            findings.note(format!(
+                "{}: there; group {group} may write it, which is nearly root's right on this node (docs/operators.md)",
+                state.display()
+            ));
+        }
         Ok(_) if safe(findings, state, Kind::Folder) => findings.ok(format!("{}: there", state.display())),
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -47,9 +58,20 @@ fn state(findings: &mut Findings, state: &Path) {
     }
 }
 
+/// As docs/operators.md lets a group of people in: root's folder, which its group may write and others may not.
+fn group_may_write(found: &Metadata) -> bool {
+    found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0o020
+}
+
 /// The run folder and the spool in it. Hooks make them; the plugin makes none, being loaded into every job step.
 fn run(findings: &mut Findings, run: &Path) {
     let spool = run.join("spool");
+    if let Some(stopped) = room::stopped(&spool) {
+        findings.fail(
+            format!("{}: no record of a task gets in", stopped.why),
+            format!("{}, or move [paths] run", stopped.remedy),
+        );
+    }
     match meta(&spool) {
         Ok(found) => {
             let mode = found.mode() & 0o7777;

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use triage_host::config::Config;
 use triage_host::slurm::Scontrol;
 
 use super::elf;
@@ -92,8 +93,11 @@ fn stack(checkup: &Checkup<'_>, scontrol: &Scontrol<'_>, findings: &mut Findings
     let named = conf.as_ref().and_then(|conf| conf.get("PlugStackConfig")).map(Into::into);
     let folder = conf.as_ref().map_or_else(|| own_folder(checkup), Conf::folder);
     let file = named.unwrap_or_else(|| folder.join("plugstack.conf"));
+    let spool = spool(checkup);
+    let argument =
+        if Path::new(&spool) == Path::new(DEFAULT_SPOOL) { String::new() } else { format!(" spool={spool}") };
     let remedy = format!(
-        "optional {} in plugstack.conf, or in a file that it includes",
+        "optional {}{argument} in plugstack.conf, or in a file that it includes",
         checkup.site.config.paths.libexec.join(FILE).display()
     );
     match plugstack::entries(&file, FILE) {
@@ -110,6 +114,12 @@ fn own_folder(checkup: &Checkup<'_>) -> PathBuf {
     let conf =
         checkup.site.config.slurm.conf.clone().or_else(|| std::env::var_os("SLURM_CONF").map(Into::into));
     conf.and_then(|conf| conf.parent().map(Path::to_owned)).unwrap_or_else(|| "/etc/slurm".into())
+}
+
+/// Where the plugin is to write, as it can stand in a plugstack.conf that all nodes share: with %n, where triage.toml has it.
+fn spool(checkup: &Checkup<'_>) -> String {
+    let shared = Config::load(&checkup.site.config_path).map(|loaded| loaded.config).unwrap_or_default();
+    shared.paths.run.join("spool").display().to_string()
 }
 
 fn judge(checkup: &Checkup<'_>, entry: &Entry, findings: &mut Findings) {
@@ -134,7 +144,7 @@ fn judge(checkup: &Checkup<'_>, entry: &Entry, findings: &mut Findings) {
     if Path::new(&theirs) != ours {
         findings.fail(
             format!("{place}: the plugin writes to {theirs}, and the hooks read {}", ours.display()),
-            format!("spool={} behind the plugin, or [paths] run in triage.toml", ours.display()),
+            format!("spool={} behind the plugin, or [paths] run in triage.toml", spool(checkup)),
         );
     }
 }

@@ -1,5 +1,5 @@
 //! Running the checks, each in a process of its own under a deadline.
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use triage_core::ExitStatus;
@@ -37,13 +37,13 @@ pub(super) fn all(common: &Common, site: &Site, offline: bool, parts: &[Part]) -
 fn command(program: PathBuf, common: &Common, site: &Site, offline: bool, part: Part) -> Command {
     let mut args = vec![
         "--config".to_owned(),
-        config_path(common).display().to_string(),
+        absolute(&config_path(common)),
         format!("--node={}", site.node),
         "--now".to_owned(),
         site.now.to_string(),
     ];
     if let Some(ledger) = &common.ledger {
-        args.extend(["--ledger".to_owned(), ledger.display().to_string()]);
+        args.extend(["--ledger".to_owned(), absolute(ledger)]);
     }
     args.extend(["doctor".to_owned(), "--here".to_owned(), part.to_string()]);
     if offline {
@@ -51,9 +51,14 @@ fn command(program: PathBuf, common: &Common, site: &Site, offline: bool, part: 
     }
     let mut command = Command::new(program, part.deadline(&site.config)).args(args);
     if let Ok(conf) = std::env::var("SLURM_CONF") {
-        command = command.env("SLURM_CONF", conf);
+        command = command.env("SLURM_CONF", absolute(Path::new(&conf)));
     }
     command
+}
+
+/// The check runs in another folder than this process.
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 fn findings(part: Part, command: &Command) -> Vec<Finding> {

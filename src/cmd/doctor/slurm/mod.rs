@@ -1,8 +1,12 @@
 //! The hooks in slurm.conf, as the controller has it.
 pub(super) mod conf;
 mod hooks;
+mod topology;
 
+use std::path::PathBuf;
 use std::time::Duration;
+
+use triage_host::slurm::ScontrolError;
 
 use super::finding::Findings;
 use super::parts::Checkup;
@@ -13,21 +17,54 @@ pub(super) use hooks::matching as hooks_matching;
 const NO_LIMIT: u64 = 65_534;
 
 pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
-    if checkup.offline {
-        return findings.note("the controller was not asked (--offline)");
-    }
-    let conf = match checkup.scontrol().config() {
-        Ok(text) => Conf::parse(&text),
-        Err(error) => {
-            return findings
-                .fail(error.to_string(), "see that slurmctld answers, or leave it out with --offline");
-        }
-    };
+    let conf = ask(checkup, findings);
+    topology::check(checkup, conf.as_ref(), findings);
+    let Some(conf) = conf else { return };
     hooks(checkup, &conf, findings);
     health_check(&conf, findings);
     after_a_refusal(&conf, findings);
     flags(&conf, findings);
     timeouts(checkup, &conf, findings);
+}
+
+/// The controller's configuration. scontrol itself waits long, and says little, for want of a slurm.conf.
+fn ask(checkup: &Checkup<'_>, findings: &mut Findings) -> Option<Conf> {
+    let named = checkup.scontrol().conf.map(PathBuf::from);
+    if let Some(path) = named.filter(|path| !path.exists()) {
+        let (by, remedy) = if checkup.site.config.slurm.conf.is_some() {
+            (
+                "[slurm] conf",
+                "correct [slurm] conf in triage.toml, or leave it out where scontrol finds its own",
+            )
+        } else {
+            ("SLURM_CONF", "correct SLURM_CONF in the environment")
+        };
+        let what = format!("{by}: {}: no such file, and scontrol is told to use it", path.display());
+        findings.fail(what, remedy);
+        return None;
+    }
+    if checkup.offline {
+        findings.note("the controller was not asked (--offline)");
+        return None;
+    }
+    match checkup.scontrol().config() {
+        Ok(text) => return Some(Conf::parse(&text)),
+        Err(error) if wants_conf(&error) => findings.fail(
+            "scontrol finds no slurm.conf",
+            "name it in triage.toml, [slurm] conf = \"/path/of/slurm.conf\", or see why scontrol show config fails",
+        ),
+        Err(error) => {
+            findings.fail(error.to_string(), "see that slurmctld answers, or leave it out with --offline");
+        }
+    }
+    None
+}
+
+/// Words of Slurm for a slurm.conf that is neither where it looks nor to be fetched.
+const NO_CONF: [&str; 2] = ["fetch_config", "establish a configuration source"];
+
+fn wants_conf(error: &ScontrolError) -> bool {
+    matches!(error, ScontrolError::Refused { text, .. } if NO_CONF.iter().any(|word| text.contains(word)))
 }
 
 fn hooks(checkup: &Checkup<'_>, conf: &Conf, findings: &mut Findings) {
