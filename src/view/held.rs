@@ -1,6 +1,6 @@
 //! A drain that is wanted and held.
 use serde::Serialize;
-use triage_core::policy::Brakes;
+use triage_core::policy::{AGAIN, Brakes};
 use triage_core::{Case, CaseId, Decision, Intent, Stamp, Subject};
 
 /// A drain that is wanted for an open case and that a gate holds, by the last decision about it. What the mode holds is the
@@ -30,7 +30,7 @@ impl<'a> HeldView<'a> {
         Some(Self {
             case: &case.id,
             held_by: &gate.name,
-            because: &gate.why,
+            because: gate.why.split(AGAIN).next().unwrap_or_default(),
             since: first.at,
             next_look: (gate.name == "brake").then(|| brake.next_look(case.opened_at, last.at)),
         })

@@ -6,7 +6,7 @@ use super::gates::gate;
 use super::hold;
 use crate::fleet::BRAKE;
 use crate::pipeline::{Asked, Input, Trigger};
-use crate::policy::{Except, Glob, Matched};
+use crate::policy::{AGAIN, Except, Glob, Matched};
 use crate::{Case, Confidence, Decision, Gate, JobRecord, JobSpan, NodeRecord, Stamp, Verdict, fleet};
 
 /// Less sure than the site asks for is left alone, whatever a rule says.
@@ -161,9 +161,6 @@ fn still_held(input: &Input<'_>, case: &Case) -> Option<Gate> {
 pub(super) fn held_as_well(input: &Input<'_>, case: &Case) -> Option<Gate> {
     held_last(input, case).map(|(_, held)| held.clone())
 }
-
-/// Before the moment from which on a brake is looked at again.
-const AGAIN: &str = "; looked at again from ";
 
 /// Whether it is time for another look. One of a clock that was ahead does not put it off.
 fn is_due(input: &Input<'_>, case: &Case, last: &Decision) -> bool {

@@ -3,6 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Stamp;
 
+/// What a gate says before the moment from which on a brake is looked at again.
+pub const AGAIN: &str = "; looked at again from ";
+
 /// Bounds on drains of ours across the cluster. A drain that one of them holds is tried again by a health check after
 /// `look_again_s`; lifting a drain is never held. docs/policy.md gives the reasoning behind the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

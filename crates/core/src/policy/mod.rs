@@ -11,7 +11,7 @@ mod limits;
 mod repair;
 mod rule;
 
-pub use brakes::Brakes;
+pub use brakes::{AGAIN, Brakes};
 pub use claim::Claim;
 pub use glob::Glob;
 pub use hosts::{BadHosts, Hosts};
