@@ -262,7 +262,7 @@ fn corrected_errors_of_a_gpu_are_counted_from_sweep_to_sweep() {
 fn a_site_can_change_a_figure_and_switch_a_rate_off() {
     let set = |change: Override| {
         let mut node = Node::new();
-        node.past.thresholds = Thresholds::with([("dimm_corrected".to_owned(), change)].into()).unwrap();
+        node.past.thresholds = Thresholds([("dimm_corrected".to_owned(), change)].into());
         for n in 0..40 {
             node.lines(&[(n * 60, CE)]);
         }

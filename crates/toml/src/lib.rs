@@ -6,6 +6,7 @@
 mod error;
 mod near;
 mod place;
+mod remedy;
 mod value;
 
 use std::cell::RefCell;
@@ -16,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 pub use crate::error::Fault;
 pub use crate::near::nearest;
 pub use crate::place::{key_offset, line_column};
+pub use crate::remedy::remedy;
 pub use toml::Spanned;
 
 use crate::error::Error;
@@ -46,10 +48,14 @@ pub struct UnknownKey {
 /// # Errors
 /// When the text is no TOML, or a value in it is not what `T` takes.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<Read<T>, Fault> {
-    let root = DeTable::parse(text).map_err(|error| Fault {
-        at: error.span().map_or(0, |span| span.start),
-        key: String::new(),
-        message: error.message().to_owned(),
+    let root = DeTable::parse(text).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        let mut message = error.message().to_owned();
+        // The parser leaves it to its own drawing of the line to show which.
+        if message == "duplicate key" {
+            message = format!("{message} `{}`", text.get(span.clone()).unwrap_or_default());
+        }
+        Fault { at: span.start, key: String::new(), message }
     })?;
     let span = root.span();
     let root = DeValue::Table(root.into_inner());

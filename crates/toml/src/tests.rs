@@ -89,7 +89,7 @@ fn a_wrong_value_is_named_with_its_place_and_key() {
             "text = 1979-05-27\nnumber = 1979-05-27\n",
             "2:10: number: invalid type: date `1979-05-27`, expected u16",
         ),
-        ("text = \"a\"\ntext = \"b\"\n", "2:1: : duplicate key"),
+        ("text = \"a\"\ntext = \"b\"\n", "2:1: : duplicate key `text`"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.starts_with(expected), "for {text:?}\n  got: {error}\n  not: {expected}");
@@ -174,5 +174,27 @@ proptest! {
             },
             Err(fault) => prop_assert!(fault.at <= text.len()),
         }
+    }
+}
+
+/// Whatever a type can ask for, its reader's message alone would leave the author of the file to guess.
+#[test]
+fn a_value_of_any_wrong_kind_has_a_remedy() {
+    for (text, expected) in [
+        ("number = \"7\"\n", "whole number"),
+        ("ratio = \"7\"\n", "number"),
+        ("yes = \"no\"\n", "true or false"),
+        ("text = 7\n", "in quotes"),
+        ("words = \"one\"\n", "a list"),
+        ("strict = 7\n", "in brackets"),
+        ("below = [7]\n", "{ key = value }"),
+        ("map = { a = \"x\" }\n", "whole number"),
+        ("map = 7\n", "in brackets"),
+        ("number = 2000s\n", "without a unit"),
+        ("number = 1\nnumber = 2\n", "once"),
+    ] {
+        let fault = read::<Everything>(text).unwrap_err();
+        let told = remedy(&fault.key, &fault.message);
+        assert!(told.is_some_and(|told| told.contains(expected)), "{text:?}: {fault:?}\n  got: {told:?}");
     }
 }

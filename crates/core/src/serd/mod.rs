@@ -12,6 +12,6 @@ mod thresholds;
 
 pub use engine::{Engine, Occurrence};
 pub use rules::{RULES, Rule};
-pub use thresholds::{BadThreshold, Override, Threshold, Thresholds};
+pub use thresholds::{Override, Threshold, Thresholds};
 
 pub(crate) use feed::{feed, is_of_boot};

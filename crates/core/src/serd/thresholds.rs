@@ -35,47 +35,27 @@ pub struct Override {
     pub users: Option<u32>,
 }
 
-/// A figure that can never be reached, or always is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "[rates.{0}]: count and hours must be at least 1, and count at most {KEPT} for what is counted by events"
-)]
-pub struct BadThreshold(String);
-
 /// The site's figures over the built-in ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Override>", into = "BTreeMap<String, Override>")]
-pub struct Thresholds(BTreeMap<String, Override>);
-
-impl TryFrom<BTreeMap<String, Override>> for Thresholds {
-    type Error = BadThreshold;
-
-    fn try_from(overrides: BTreeMap<String, Override>) -> Result<Self, BadThreshold> {
-        Self::with(overrides)
-    }
-}
-
-impl From<Thresholds> for BTreeMap<String, Override> {
-    fn from(thresholds: Thresholds) -> Self {
-        thresholds.0
-    }
-}
+#[serde(transparent)]
+pub struct Thresholds(pub BTreeMap<String, Override>);
 
 impl Thresholds {
-    /// With what the site says instead, by rule.
-    ///
-    /// # Errors
-    /// For a figure that makes no sense.
-    pub fn with(overrides: BTreeMap<String, Override>) -> Result<Self, BadThreshold> {
-        for (name, change) in &overrides {
+    /// The first figure that can never be reached, or always is: the rate, the key, and what to write instead.
+    pub fn fault(&self) -> Option<(&str, &'static str, String)> {
+        self.0.iter().find_map(|(name, change)| {
             let sums = RULES.iter().any(|rule| rule.name == name && rule.sums());
             let most = if sums { u64::MAX } else { KEPT as u64 };
-            let fits = change.count.is_none_or(|count| (1..=most).contains(&count));
-            if !fits || change.hours == Some(0) {
-                return Err(BadThreshold(name.clone()));
+            match (change.count, change.hours) {
+                (Some(0), _) => Some((name.as_str(), "count", "must be at least 1".to_owned())),
+                (Some(count), _) if count > most => {
+                    let what = format!("must be at most {most}: so many occurrences are remembered");
+                    Some((name.as_str(), "count", what))
+                }
+                (_, Some(0)) => Some((name.as_str(), "hours", "must be at least 1".to_owned())),
+                _ => None,
             }
-        }
-        Ok(Self(overrides))
+        })
     }
 
     /// Names that are of no rate: misspelt, or of another version.
@@ -100,14 +80,14 @@ impl Thresholds {
 mod tests {
     use super::*;
 
-    fn with(name: &str, change: Override) -> Result<Thresholds, BadThreshold> {
-        Thresholds::with(BTreeMap::from([(name.to_owned(), change)]))
+    fn with(name: &str, change: Override) -> Thresholds {
+        Thresholds(BTreeMap::from([(name.to_owned(), change)]))
     }
 
     #[test]
     fn what_the_site_leaves_out_stays_as_built_in() {
         let rule = &RULES[0];
-        let changed = with(rule.name, Override { count: Some(7), ..Override::default() }).unwrap();
+        let changed = with(rule.name, Override { count: Some(7), ..Override::default() });
         assert_eq!(changed.of(rule), Some(Threshold { count: 7, ..rule.threshold }));
         assert_eq!(Thresholds::default().of(rule), Some(rule.threshold));
     }
@@ -115,17 +95,20 @@ mod tests {
     #[test]
     fn a_rate_that_is_switched_off_has_no_figure() {
         let rule = &RULES[0];
-        let off = with(rule.name, Override { enabled: Some(false), ..Override::default() }).unwrap();
+        let off = with(rule.name, Override { enabled: Some(false), ..Override::default() });
         assert_eq!(off.of(rule), None);
     }
 
     #[test]
     fn a_figure_that_is_never_or_always_reached_is_refused_with_the_rates_name() {
-        let zero = with("link_flaps", Override { count: Some(0), ..Override::default() }).unwrap_err();
-        assert_eq!(zero, BadThreshold("link_flaps".to_owned()));
+        let zero = with("link_flaps", Override { count: Some(0), ..Override::default() });
+        assert_eq!(zero.fault().map(|fault| (fault.0, fault.1)), Some(("link_flaps", "count")));
+        let never = with("link_flaps", Override { hours: Some(0), ..Override::default() });
+        assert_eq!(never.fault().map(|fault| fault.1), Some("hours"));
         let much = with("link_flaps", Override { count: Some(257), ..Override::default() });
-        assert!(much.is_err(), "an engine remembers {KEPT} occurrences");
-        let misspelt = with("link_flap", Override::default()).unwrap();
+        assert!(much.fault().is_some(), "an engine remembers {KEPT} occurrences");
+        assert_eq!(with("link_flaps", Override { count: Some(2), ..Override::default() }).fault(), None);
+        let misspelt = with("link_flap", Override::default());
         assert_eq!(misspelt.unknown().collect::<Vec<_>>(), ["link_flap"]);
     }
 

@@ -49,7 +49,7 @@ impl fmt::Display for Prefix<'_> {
     }
 }
 
-/// Something in the file that has no effect.
+/// Something in the file that has no effect, or surely not the one that was meant. The rest of the file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The file.
@@ -60,23 +60,12 @@ pub struct Warning {
     pub column: usize,
     /// The key, such as `deadlines.prologue_ms`.
     pub key: String,
-    /// The key that was probably meant.
-    pub meant: Option<&'static str>,
+    /// What is odd about it, and what to write instead.
+    pub what: String,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}:{}: unknown key {} is ignored: ",
-            self.path.display(),
-            self.line,
-            self.column,
-            self.key
-        )?;
-        match self.meant {
-            Some(meant) => write!(f, "did you mean {meant}?"),
-            None => f.write_str("check its spelling against docs/configuration.md, or remove it"),
-        }
+        write!(f, "{}:{}:{}: {}", self.path.display(), self.line, self.column, self.what)
     }
 }

@@ -5,9 +5,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use triage_core::arrange::Arrange as _;
 
-use triage_toml::{key_offset, line_column, nearest};
+use triage_toml::{key_offset, line_column, remedy};
 
-use super::{Config, ConfigError, Warning};
+use super::{Config, ConfigError, Warning, odd};
 
 /// Where the file is unless `--config` says otherwise.
 pub const DEFAULT_PATH: &str = "/etc/slurm-triage/triage.toml";
@@ -20,7 +20,7 @@ const MAX_SIZE: u64 = 1024 * 1024;
 pub struct Loaded {
     /// What holds.
     pub config: Config,
-    /// Keys that no version up to this one knows.
+    /// Keys that no version up to this one knows, and values that surely mean something else.
     pub warnings: Vec<Warning>,
 }
 
@@ -38,50 +38,69 @@ impl Config {
     /// # Errors
     /// When it is no TOML or holds a wrong value.
     pub fn parse(text: &str, path: &Path) -> Result<Loaded, ConfigError> {
+        let invalid = |at: usize, key: String, what: String| {
+            let (line, column) = line_column(text, at);
+            ConfigError::Invalid { path: path.to_owned(), line, column, key, what }
+        };
         let read = triage_toml::read::<Self>(text).map_err(|fault| {
-            let (line, column) = line_column(text, fault.at);
-            let what = remedy(&fault.message);
-            ConfigError::Invalid { path: path.to_owned(), line, column, key: fault.key, what }
+            let what = remedied(&fault.key, &fault.message);
+            invalid(fault.at, fault.key, what)
         })?;
         let config = read.value;
-        let warning = |key: String, at: usize, meant: Option<&'static str>| {
+        if let Some((key, what)) = odd::fault(&config) {
+            return Err(invalid(place(text, &key), key.join("."), what));
+        }
+        let warning = |key: String, at: usize, what: String| {
             let (line, column) = line_column(text, at);
-            Warning { path: path.to_owned(), line, column, key, meant }
+            Warning { path: path.to_owned(), line, column, key, what }
+        };
+        let unknown = |key: String, at: usize, meant: Option<&'static str>| {
+            let what = format!("unknown key {key} is ignored: {}", instead(&key, meant));
+            warning(key, at, what)
         };
         let mut warnings: Vec<Warning> =
-            read.unknown.into_iter().map(|unknown| warning(unknown.key, unknown.at, unknown.meant)).collect();
-        let named = |section: &'static str, name: &str, known: &mut dyn Iterator<Item = &'static str>| {
-            let at = key_offset(text, &[section, name]).unwrap_or(0);
-            warning(format!("{section}.{name}"), at, nearest(name, known))
-        };
-        let checks = || triage_core::checks::ALL.iter().map(|check| check.name);
-        warnings.extend(unknown_checks(&config).map(|name| named("checks", name, &mut checks())));
-        warnings.extend(config.rates.unknown().map(|name| named("rates", name, &mut std::iter::empty())));
+            read.unknown.into_iter().map(|key| unknown(key.key, key.at, key.meant)).collect();
+        warnings.extend(odd::names(&config).into_iter().map(|(section, name, meant)| {
+            unknown(format!("{section}.{name}"), place(text, &[section, name]), meant)
+        }));
+        warnings.extend(odd::values(&config).into_iter().map(|(key, what)| {
+            let dotted = key.join(".");
+            let at = place(text, &key);
+            let what = format!("{dotted}: {what}");
+            warning(dotted, at, what)
+        }));
         warnings.arrange_by_key(|warning| (warning.line, warning.column));
         Ok(Loaded { config, warnings })
     }
 }
 
-/// Names in `[checks]` that are of no check. A site's own check is named after its file, which may come and go.
-fn unknown_checks(config: &Config) -> impl Iterator<Item = &str> {
-    let known = |name: &&String| {
-        triage_core::checks::find(name).is_none() && !name.starts_with(triage_core::checks::SITE_CODE)
+fn place<S: AsRef<str>>(text: &str, key: &[S]) -> usize {
+    let key: Vec<&str> = key.iter().map(AsRef::as_ref).collect();
+    key_offset(text, &key).unwrap_or(0)
+}
+
+/// What to do about a key that nobody knows.
+fn instead(key: &str, meant: Option<&str>) -> String {
+    let document = match key.split('.').next() {
+        Some("rates") => "faults.md",
+        Some("checks") => "checks.md",
+        _ => "configuration.md",
     };
-    config.checks.0.keys().filter(known).map(String::as_str)
+    meant.map_or_else(
+        || format!("check its spelling against docs/{document}, or remove it"),
+        |meant| format!("did you mean {meant}?"),
+    )
 }
 
 /// The reader's message, with what to write instead where it only says what it met.
-fn remedy(message: &str) -> String {
+fn remedied(key: &str, message: &str) -> String {
     let message = message.trim().replace('\n', "; ");
-    let hint = [
-        ("expected u64", "write a whole number without quotes"),
-        ("expected a string", "put the value in quotes"),
-        ("expected a boolean", "write true or false, without quotes"),
-        ("expected a table", "begin the section with its name in brackets"),
-        ("expected struct", "begin the section with its name in brackets"),
-    ];
-    let hint = hint.iter().find(|(met, _)| message.contains(met)).map(|(_, hint)| *hint);
-    hint.map_or_else(|| message.clone(), |hint| format!("{message}: {hint}"))
+    let own = match message.rsplit(' ').next() {
+        Some("ExpectMount") => Some("write { path = \"/scratch\" }"),
+        Some("ExpectNic") => Some("write { name = \"mlx5_0\" }"),
+        _ => None,
+    };
+    own.or_else(|| remedy(key, &message)).map_or_else(|| message.clone(), |hint| format!("{message}: {hint}"))
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {

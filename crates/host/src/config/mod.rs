@@ -2,11 +2,12 @@
 //! not here but in `policy.toml`.
 //!
 //! Every key has a default, written at its field and, with its unit, in `etc/triage.toml` (a test compares the two).
-//! An unknown key is a warning with its line, so that a file for a newer version still serves an older one; a value
-//! of the wrong type or out of bounds is an error with line, column and remedy.
+//! An unknown key is a warning with its line, so that a file for a newer version still serves an older one, and so is a word
+//! that means nothing; a value of the wrong type or out of bounds is an error with line, column and remedy.
 mod error;
 mod load;
 mod node;
+mod odd;
 mod sections;
 mod values;
 

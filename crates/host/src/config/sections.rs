@@ -30,7 +30,6 @@ pub struct Config {
     /// Figures for a monitoring system.
     pub metrics: Metrics,
     /// What the site says of single state checks, by name.
-    #[serde(deserialize_with = "values::checks")]
     pub checks: CheckSettings,
     /// What this node should have.
     pub expect: Expect,

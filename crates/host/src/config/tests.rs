@@ -192,6 +192,78 @@ fn a_rate_is_changed_by_name_and_a_misspelt_one_is_said() {
 
 #[test]
 fn a_rate_that_can_never_be_reached_is_refused() {
-    let error = parse("[rates.link_flaps]\ncount = 0\n").unwrap_err();
-    assert!(error.contains("rates.link_flaps") && error.contains("at least 1"), "{error}");
+    for (text, place) in [
+        ("count = 0\n", "triage.toml:6:1: rates.link_flaps.count: must be at least 1"),
+        ("hours = 0\n", "triage.toml:6:1: rates.link_flaps.hours: must be at least 1"),
+        ("count = 257\n", "triage.toml:6:1: rates.link_flaps.count: must be at most 256"),
+    ] {
+        let text = format!("[rates.disk_timeouts]\ncount = 3\n[checks.space]\n\n[rates.link_flaps]\n{text}");
+        let error = parse(&text).unwrap_err();
+        assert!(error.starts_with(place), "{error}");
+    }
+    let error = parse("[checks.space]\nthreshold = 90\n[checks.uptime]\nmode = \"act\"\nthreshold = -1\n");
+    let error = error.unwrap_err();
+    assert!(error.starts_with("triage.toml:5:1: checks.uptime.threshold: "), "{error}");
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_in_any_section_has_a_remedy() {
+    for (text, remedy) in [
+        ("[expect]\nmounts = [\"/scratch\"]\n", "expected struct ExpectMount: write { path = \"/scratch\" }"),
+        ("[expect]\nnics = [\"mlx5_0\"]\n", "expected struct ExpectNic: write { name = \"mlx5_0\" }"),
+        ("[expect]\nservices = \"sshd\"\n", "write a list"),
+        ("[expect]\nnics = [{ name = \"a\", rate_gbps = \"400\" }]\n", "write a whole number"),
+        ("[checks.space]\nbad_for_s = \"60\"\n", "write a whole number"),
+        ("[checks.space]\nthreshold = \"90\"\n", "write a number"),
+        ("[rates.link_flaps]\ncount = \"3\"\n", "write a whole number"),
+        ("[deadlines]\nprolog_ms = 2000s\n", "a number without a unit"),
+        ("[paths]\nstate = \"/a\"\nstate = \"/b\"\n", "duplicate key `state`"),
+        ("checks = 7\n", "begin the section with its name in brackets"),
+    ] {
+        let error = parse(text).unwrap_err();
+        assert!(error.contains(remedy), "for {text:?}\n  got: {error}\n  not: {remedy}");
+    }
+}
+
+/// What has no effect, or another one than its author meant, is said wherever it stands.
+#[test]
+fn what_surely_means_something_else_is_a_warning_with_its_place() {
+    for (text, warning) in [
+        (
+            "[checks.space]\nthreshold = 950\n",
+            "2:1: checks.space.threshold: 950 is never reached: the unit is % used",
+        ),
+        (
+            "[checks.gpu_count]\nthreshold = 8\n",
+            "2:1: checks.gpu_count.threshold: this check has no threshold",
+        ),
+        ("[checks.space]\nwhere = []\n", "2:1: checks.space.where: it runs nowhere"),
+        (
+            "[expect]\nmodules = [\"nvidia\", \"nvidai\"]\n",
+            "2:22: expect.modules.1: module nvidai is not looked for",
+        ),
+        (
+            "[expect]\nnics = [{ name = \"a\", state = \"active\" }]\n",
+            "2:23: expect.nics.0.state: no state of a link: write \"up\" or \"down\"",
+        ),
+        ("[expect.on.\"n[1-4\"]\ngpus = 8\n", "1:12: expect.on.n[1-4: \"n[1-4\" is no list of nodes"),
+        ("[expect.on.n1]\nmodules = [\"x\"]\n", "2:12: expect.on.n1.modules.0: module x"),
+        ("[metrics]\ntextfile = \"/var/x.txt\"\n", "2:1: metrics.textfile: node_exporter reads only"),
+        (
+            "[rates.link_flap]\ncount = 3\n",
+            "1:8: unknown key rates.link_flap is ignored: did you mean link_flaps?",
+        ),
+        ("[rates.zzzzz]\ncount = 3\n", "check its spelling against docs/faults.md"),
+        ("[checks.zzzzz]\nenabled = false\n", "check its spelling against docs/checks.md"),
+        ("[checks.spaec]\nenabled = false\n", "did you mean space?"),
+    ] {
+        let warnings: Vec<String> = parse(text).unwrap().warnings.iter().map(ToString::to_string).collect();
+        assert!(
+            matches!(&warnings[..], [told] if told.contains(warning)),
+            "for {text:?}\n  got: {warnings:?}\n  not: {warning}"
+        );
+    }
+    let fine = "[checks.disk_smart]\nthreshold = 150\n[checks.\"site.nhc\"]\nthreshold = 5\n[metrics]\ntextfile = \"/var/x.prom\"\n\
+                [expect]\nnics = [{ name = \"a\", state = \"down\" }]\nmodules = [\"gdrdrv\"]\n";
+    assert_eq!(parse(fine).unwrap().warnings, []);
 }

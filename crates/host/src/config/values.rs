@@ -3,7 +3,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
-use triage_core::checks::CheckSettings;
 
 /// slurmd kills HealthCheckProgram after 60 s; what is left is for the program's own end.
 const HEALTHCHECK_MAX_MS: u64 = 58_000;
@@ -85,17 +84,4 @@ fn clean<E: Error>(text: String) -> Result<String, E> {
         return Err(E::custom("the path holds a control character: remove it"));
     }
     Ok(text)
-}
-
-/// A threshold that is no number would be neither reached nor missed.
-pub(super) fn checks<'de, D: Deserializer<'de>>(d: D) -> Result<CheckSettings, D::Error> {
-    let settings = CheckSettings::deserialize(d)?;
-    for (name, setting) in &settings.0 {
-        if setting.threshold.is_some_and(|value| !value.is_finite() || value < 0.0) {
-            return Err(D::Error::custom(format!(
-                "the threshold of {name} is no figure: write a number, 0 or more"
-            )));
-        }
-    }
-    Ok(settings)
 }
