@@ -183,7 +183,7 @@ fn policy_and_catalogue_are_read_with_line_and_column() {
     }
     let node = sound();
     node.write("policy.toml", "version = 1\n[[rule]]\nname = \"r\"\nnode = \"requeue\"\n");
-    only(&node, &["--only", "policy"], &["policy fail DIR/policy.toml:2: rule 1 (\"r\")"]);
+    only(&node, &["--only", "policy"], &["policy fail DIR/policy.toml:2:1: rule 1 (\"r\")"]);
     node.write("catalog.d/a.toml", "[[code]]\ncode = \"xid.79\"\nremedy = \"x\"\n");
     only(
         &node,

@@ -4,10 +4,12 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use triage_core::policy::Policy;
-use triage_toml::{Fault, line_column};
+use triage_core::policy::{Command, Policy, Repair};
+use triage_toml::{Fault, key_offset, line_column};
 
-use crate::policy_words::{hint, line_of};
+use crate::policy_words::hint;
+
+pub use triage_toml::nearest;
 
 /// Largest policy file read. A site's table of rules is a few KiB.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -22,6 +24,12 @@ pub enum PolicyError {
         path: PathBuf,
         /// The system's word.
         source: std::io::Error,
+    },
+    /// It is a folder, a pipe, a device.
+    #[error("{}: this is no regular file: name the policy file itself", path.display())]
+    NoFile {
+        /// The path.
+        path: PathBuf,
     },
     /// Somebody but root could have written it, and it says what root does.
     #[error(
@@ -47,12 +55,12 @@ pub enum PolicyError {
         text: String,
     },
     /// A rule makes no sense.
-    #[error("{}:{line}: rule {number} (\"{name}\"): {fault}", path.display())]
+    #[error("{}{place}: rule {number} (\"{name}\"): {fault}", path.display())]
     Rule {
         /// The file.
         path: PathBuf,
-        /// Where the rule begins, from 1.
-        line: usize,
+        /// Where the rule begins, `:line:column`.
+        place: String,
         /// Which one, from 1.
         number: usize,
         /// Its name.
@@ -61,18 +69,26 @@ pub enum PolicyError {
         fault: String,
     },
     /// A figure or a step makes no sense.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}{place}: {fault}", path.display())]
     Figure {
         /// The file.
         path: PathBuf,
+        /// Where it stands, `:line:column`.
+        place: String,
         /// What is wrong, and what to write instead.
         fault: String,
     },
     /// It was written for another version.
-    #[error("{}: version = {found}: this program knows version 1; upgrade it, or write the file for version 1", path.display())]
+    #[error(
+        "{}{place}: version = {found}: this slurm-triage knows version 1: install a later slurm-triage, or write the file for \
+         version 1",
+        path.display()
+    )]
     Version {
         /// The file.
         path: PathBuf,
+        /// Where it stands, `:line:column`.
+        place: String,
         /// The version found.
         found: u32,
     },
@@ -82,7 +98,9 @@ impl PolicyError {
     /// The same of the file that is to hold, with what follows from it.
     pub fn in_force(&self) -> String {
         let until = if matches!(self, Self::Read { .. }) { "it can be read" } else { "it is mended" };
-        format!("{self}; every decision is only written down until {until}")
+        let told = self.to_string();
+        let (joint, every) = if told.ends_with('?') { (" ", "Every") } else { ("; ", "every") };
+        format!("{told}{joint}{every} decision is only written down until {until}")
     }
 }
 
@@ -114,7 +132,7 @@ fn read(path: &Path, must_be_safe: bool) -> Result<String, PolicyError> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
     let meta = file.metadata().map_err(failed)?;
     if !meta.is_file() {
-        return Err(failed(std::io::Error::from(std::io::ErrorKind::InvalidInput)));
+        return Err(PolicyError::NoFile { path: path.to_owned() });
     }
     if must_be_safe && nix::unistd::geteuid().is_root() && (meta.mode() & 0o022 != 0 || meta.uid() != 0) {
         return Err(PolicyError::Unsafe { path: path.to_owned() });
@@ -132,23 +150,44 @@ fn read(path: &Path, must_be_safe: bool) -> Result<String, PolicyError> {
 /// # Errors
 /// When it cannot be used.
 pub fn parse(path: &Path, text: &str) -> Result<Policy, PolicyError> {
+    let path = || path.to_owned();
     let policy: Policy = triage_toml::read(text)
-        .map_err(|fault| PolicyError::Parse { path: path.to_owned(), text: place(text, &fault) })?
+        .map_err(|fault| PolicyError::Parse { path: path(), text: told(text, &fault) })?
         .value;
     if policy.version != 1 {
-        return Err(PolicyError::Version { path: path.to_owned(), found: policy.version });
+        let place = place_of(text, &["version"]);
+        return Err(PolicyError::Version { path: path(), place, found: policy.version });
     }
     for (index, rule) in policy.rules.iter().enumerate() {
         if let Some(fault) = rule.fault() {
             let name = rule.name.clone();
-            let line = line_of(text, "[[rule]]", index).unwrap_or(1);
-            return Err(PolicyError::Rule { path: path.to_owned(), line, number: index + 1, name, fault });
+            let place = place_of(text, &["rule", &index.to_string()]);
+            return Err(PolicyError::Rule { path: path(), place, number: index + 1, name, fault });
         }
     }
     match policy.fault() {
-        Some(fault) => Err(PolicyError::Figure { path: path.to_owned(), fault }),
+        Some(fault) => Err(PolicyError::Figure { path: path(), place: place_of_fault(text, &policy), fault }),
         None => Ok(policy),
     }
+}
+
+/// Where what [`Policy::fault`] tells of stands.
+fn place_of_fault(text: &str, policy: &Policy) -> String {
+    if policy.brake.fault().is_some() {
+        return place_of(text, &["brake", "max_share"]);
+    }
+    let is_bad =
+        |test: &Command| Repair { verify: vec![test.clone()], ..Repair::default() }.fault().is_some();
+    match policy.repair.verify.iter().position(is_bad) {
+        Some(index) => place_of(text, &["repair", "verify", &index.to_string()]),
+        None => place_of(text, &["repair", "reset_command"]),
+    }
+}
+
+/// `:line:column` of a key.
+fn place_of(text: &str, key: &[&str]) -> String {
+    let (line, column) = line_column(text, key_offset(text, key).unwrap_or(0));
+    format!(":{line}:{column}")
 }
 
 /// Names a policy by what it says: sixteen hex digits. A comment or the order of keys changes nothing.
@@ -158,13 +197,14 @@ pub fn digest(policy: &Policy) -> String {
 }
 
 /// `:line:column: message` of a TOML error, on one line.
-fn place(text: &str, fault: &Fault) -> String {
-    let mut message = fault.message.replace('\n', " ");
-    if let Some(hint) = hint(&message) {
+fn told(text: &str, fault: &Fault) -> String {
+    let mut message = fault.message.trim().replace('\n', " ");
+    if let Some(hint) = hint(&fault.key, &message) {
         message = format!("{message}; {hint}");
     }
     let (line, column) = line_column(text, fault.at);
-    format!(":{line}:{column}: {message}")
+    let key = if fault.key.is_empty() { String::new() } else { format!("{}: ", fault.key) };
+    format!(":{line}:{column}: {key}{message}")
 }
 
 #[cfg(test)]
@@ -215,13 +255,56 @@ mod tests {
         let error = parse("version = 1\n[mode]\ndefault = \"acting\"\n").unwrap_err();
         assert!(error.starts_with("policy.toml:3:11: "), "{error}");
         let error = parse("version = 1\n\n[[rule]]\nname = \"r\"\njob = \"drain\"\n").unwrap_err();
-        assert!(error.starts_with("policy.toml:3: rule 1"), "{error}");
+        assert!(error.starts_with("policy.toml:3:1: rule 1"), "{error}");
         let error = parse("version = 1\n[[rule]]\nname = \"r\"\nhours = [\"25-3\"]\n").unwrap_err();
         assert!(error.starts_with("policy.toml:4:") && error.contains("write \"22-06\""), "{error}");
         let error = parse("version = 1\n[[rule]]\nname = \"r\"\nnodes = [\"n[1-\"]\n").unwrap_err();
         assert!(error.contains("is no list of nodes"), "{error}");
-        let error = parse("version = 1\n[brake]\nmax_share = 10\n").unwrap_err();
-        assert!(error.contains("policy.toml:3:") || error.contains("0 to 1"), "{error}");
+    }
+
+    /// docs/policy.md promises path, line and column of whatever makes a policy unusable, and what to write instead.
+    #[test]
+    fn whatever_makes_a_policy_unusable_is_told_with_its_place_and_a_remedy() {
+        let verify = "[[repair.verify]]\nname = \"a\"\ncommand = [\"/bin/a\"]\n";
+        for (text, place, remedy) in [
+            ("\nversion = 2\n", "2:1", "install a later slurm-triage"),
+            ("[brake]\nmax_share = 10\n", "3:1", "from 0 to 1"),
+            (&format!("{verify}{verify}deadline_s = 900\n"), "5:1", "not between 1 and 600"),
+            ("[repair]\nreset = \"act\"\nreset_command = { name = \"r\" }\n", "4:1", "absolute path"),
+            ("[brake]\nmax_nodes = \"3\"\n", "3:13", "write a whole number"),
+            ("[brake]\nmax_share = \"3\"\n", "3:13", "write a number"),
+            ("[[rule]]\nname = \"r\"\ncode = \"xid.79\"\n", "4:8", "write a list"),
+            ("[[rule]]\nname = 7\n", "3:8", "in quotes"),
+            ("[job]\nlast_line = \"yes\"\n", "3:13", "write true or false"),
+            ("[brake]\nmax_nodes = 3\nmax_nodes = 4\n", "4:1", "duplicate key `max_nodes`; say it once"),
+            ("brake = 7\n", "2:9", "in brackets"),
+            (
+                "rule = [{ name = \"a\" }, { name = \"r\", job = \"drain\" }]\n",
+                "2:25",
+                "use none, note, requeue",
+            ),
+            ("[repair]\nverify = [\"/bin/x\"]\n", "3:11", "{ key = value }"),
+        ] {
+            let text =
+                if text.contains("version") { text.to_owned() } else { format!("version = 1\n{text}") };
+            let error = parse(&text).unwrap_err();
+            assert!(error.starts_with(&format!("policy.toml:{place}: ")), "{text:?}: {error}");
+            assert!(error.contains(remedy), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_said_to_be_none() {
+        let error = read_any(Path::new("/")).unwrap_err().to_string();
+        assert_eq!(error, "/: this is no regular file: name the policy file itself");
+    }
+
+    #[test]
+    fn what_follows_is_a_sentence_whatever_went_before() {
+        let error = super::parse(Path::new("p"), "version = 1\n[brake]\nmax_node = 3\n").unwrap_err();
+        assert!(error.in_force().contains("\"max_nodes\"? Every decision"), "{}", error.in_force());
+        let error = super::parse(Path::new("p"), "version = 2\n").unwrap_err();
+        assert!(error.in_force().contains("version 1; every decision"), "{}", error.in_force());
     }
 
     #[test]
