@@ -11,7 +11,7 @@ use crate::cmd::doctor::Part;
 use crate::cmd::parts::Kind;
 use crate::cmd::people::parse_reason;
 use crate::cmd::policy::PolicyArgs;
-use crate::render::{When, parse_span, parse_when};
+use crate::render::{MOMENTS, SPANS, When, parse_moment, parse_span, parse_when};
 
 /// Tells what broke on this Slurm node, whose fault it was, and what was done about it.
 #[derive(Debug, Parser)]
@@ -45,8 +45,14 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "FILE", help_heading = "Where to look")]
     pub(crate) ledger: Option<PathBuf>,
 
-    /// The moment from which `--since` and "ago" count, for a ledger copied from elsewhere [default: now].
-    #[arg(long, global = true, value_name = "TIME", help_heading = "Where to look")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "TIME",
+        help = format!("The moment from which `--since` and \"ago\" count, for a ledger copied from elsewhere: {MOMENTS} [default: now]"),
+        value_parser = parse_moment,
+        help_heading = "Where to look"
+    )]
     pub(crate) now: Option<Stamp>,
 
     /// JSON for programs instead of text for people.
@@ -215,8 +221,7 @@ pub(crate) struct HoldArgs {
     #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
     pub(crate) reason: String,
 
-    /// Until when it holds by itself: 30m, 4h, 7d [default: until it is released].
-    #[arg(long = "for", value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long = "for", help = format!("So long it holds by itself: {SPANS} [default: until it is released]"), value_name = "SPAN", value_parser = parse_span)]
     pub(crate) length: Option<i64>,
 }
 
@@ -233,8 +238,7 @@ pub(crate) struct ReleaseArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Only what was decided since then: 30m, 2h, 7d, or 2026-03-01T10:00:00Z.
-    #[arg(long, value_name = "WHEN", value_parser = parse_when, default_value = "7d")]
+    #[arg(long, help = since("Only what was decided since then"), value_name = "WHEN", value_parser = parse_when, default_value = "7d")]
     pub(crate) since: When,
 
     /// One HTML file instead of text.
@@ -256,8 +260,7 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
-    /// Only faults since then: 2h, 7d, or 2026-03-01T10:00:00Z.
-    #[arg(long, value_name = "WHEN", value_parser = parse_when, default_value = "90d")]
+    #[arg(long, help = since("Only faults since then"), value_name = "WHEN", value_parser = parse_when, default_value = "90d")]
     pub(crate) since: When,
 
     /// Only parts of this kind; may be given several times.
@@ -280,8 +283,7 @@ pub(crate) struct PartsArgs {
 /// How the trail is narrowed.
 #[derive(Debug, Args)]
 pub(crate) struct TrailArgs {
-    /// Only since then: 30m, 2h, 7d, or 2026-03-01T10:00:00Z.
-    #[arg(long, value_name = "WHEN", value_parser = parse_when)]
+    #[arg(long, help = since("Only since then"), value_name = "WHEN", value_parser = parse_when)]
     since: Option<When>,
 
     /// Only of this job: 4711, 4700 (a whole array), 4700_3.
@@ -293,7 +295,7 @@ pub(crate) struct TrailArgs {
     pub(crate) case: Option<String>,
 
     /// Only rows of this kind (hold.placed), or of a family of kinds (case, decision, action, hold, policy, ledger).
-    #[arg(long, value_name = "KIND", value_parser = parse_code)]
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     what: Option<String>,
 
     /// At most so many, the latest.
@@ -321,8 +323,7 @@ impl TrailArgs {
 /// How a list is narrowed.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only since then: 30m, 2h, 7d, or 2026-03-01T10:00:00Z.
-    #[arg(long, value_name = "WHEN", value_parser = parse_when)]
+    #[arg(long, help = since("Only since then"), value_name = "WHEN", value_parser = parse_when)]
     pub(crate) since: Option<When>,
 
     /// Only of this job: 4711, 4700 (a whole array), 4700_3.
@@ -432,6 +433,11 @@ pub(crate) struct InjectArgs {
     pub(crate) end: bool,
 }
 
+/// The help of a moment to begin from.
+pub(crate) fn since(what: &str) -> String {
+    format!("{what}: {SPANS} before now, {MOMENTS}")
+}
+
 fn parse_job(text: &str) -> Result<JobFilter, String> {
     JobFilter::parse(text).ok_or_else(|| "no job: use 4711, or 4700_3 for a task of an array".to_owned())
 }
@@ -445,6 +451,19 @@ fn parse_code(text: &str) -> Result<String, String> {
         return Err("no code: use xid.79, or xid for the whole family".to_owned());
     }
     Ok(code.to_owned())
+}
+
+/// Families of rows on the trail; docs/operators.md lists the kinds.
+const FAMILIES: [&str; 10] =
+    ["action", "baseline", "case", "config", "decision", "drill", "hold", "ledger", "policy", "spool"];
+
+fn parse_kind(text: &str) -> Result<String, String> {
+    let kind = parse_code(text).unwrap_or_default();
+    let family = kind.split('.').next().unwrap_or_default();
+    if FAMILIES.contains(&family) {
+        return Ok(kind);
+    }
+    Err(format!("no kind of row: use hold.placed, or a family: {}", FAMILIES.join(", ")))
 }
 
 #[cfg(test)]
@@ -465,6 +484,32 @@ mod tests {
         for bad in ["", "*", ".", "xid.7*", "xid 79", "x'; --", "xid\u{1b}"] {
             assert!(parse_code(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_kind_of_row_is_one_that_is_written() {
+        for kind in ["hold", "hold.placed", "case.*", "decision.drain", "spool.bad_records"] {
+            assert!(parse_kind(kind).is_ok(), "{kind}");
+        }
+        for bad in ["", "foo", "holds", "xid.79", "hold placed"] {
+            assert!(parse_kind(bad).unwrap_err().contains("decision"), "{bad:?}");
+        }
+    }
+
+    /// Every option that takes a moment offers the same forms.
+    #[test]
+    fn every_moment_is_offered_in_the_same_forms() {
+        fn look(command: &clap::Command, found: &mut usize) {
+            for arg in command.get_arguments().filter(|arg| arg.get_id() == "since") {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains(SPANS) && help.contains(MOMENTS), "{}: {help}", command.get_name());
+                *found += 1;
+            }
+            command.get_subcommands().for_each(|command| look(command, found));
+        }
+        let mut found = 0;
+        look(&Cli::command(), &mut found);
+        assert!(found >= 7, "{found}");
     }
 
     #[test]

@@ -58,13 +58,16 @@ pub(crate) fn run(common: &Common, args: &TrailArgs) -> CmdResult {
 fn table(trail: &[TrailView<'_>]) -> Table {
     let mut table = Table::new(&["WHEN", "WHO", "WHAT", "ABOUT", "OUTCOME", "WHY"]);
     for row in trail {
+        let outcome = row.outcome();
+        // The text of an action begins with what came of it, for those who read it alone.
+        let why = row.why.strip_prefix(&format!("{outcome}: ")).unwrap_or(row.why);
         table.row(vec![
             render::seconds(row.at),
             row.who(),
             render::marked(row.what, row.synthetic),
             row.subject.to_owned(),
-            row.outcome(),
-            render::clip(row.why, WHY).into_owned(),
+            outcome,
+            render::clip(why, WHY).into_owned(),
         ]);
     }
     table

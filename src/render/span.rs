@@ -22,33 +22,50 @@ impl When {
     }
 }
 
-/// Reads `30s`, `15m`, `2h`, `7d`, `4w` or an RFC 3339 moment.
+/// What a moment may be written as, for help and errors.
+pub(crate) const MOMENTS: &str = "2026-03-01, 2026-03-01T10:00 (both UTC) or 2026-03-01T10:00:00+01:00";
+
+/// What a span of time may be written as, for help and errors.
+pub(crate) const SPANS: &str = "30s, 15m, 2h, 7d, 4w, 1d12h";
+
+/// Reads one of [`SPANS`], as so long before now, or one of [`MOMENTS`].
 pub(crate) fn parse_when(text: &str) -> Result<When, String> {
-    if let Ok(at) = text.parse::<Stamp>() {
-        return Ok(When::At(at));
+    if let Some(micros) = span(text) {
+        return Ok(When::Ago(micros));
     }
-    let bad = || "no moment: use 30s, 15m, 2h, 7d, 4w or 2026-03-01T10:00:00Z".to_owned();
-    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(bad)?;
-    let seconds: i64 = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return Err(bad()),
-    };
-    // `parse` alone would take "+2".
-    let number: u32 =
-        number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse().ok()).flatten().ok_or_else(bad)?;
-    Ok(When::Ago(i64::from(number) * seconds * 1_000_000))
+    moment(text).map(When::At).ok_or_else(|| format!("no moment: use {SPANS}, {MOMENTS}"))
 }
 
-/// Reads a span of time that is not nothing: `30s`, `15m`, `4h`, `7d`; in microseconds.
+/// Reads one of [`MOMENTS`].
+pub(crate) fn parse_moment(text: &str) -> Result<Stamp, String> {
+    moment(text).ok_or_else(|| format!("no moment: use {MOMENTS}"))
+}
+
+/// Reads a span of time that is not nothing, one of [`SPANS`]; in microseconds.
 pub(crate) fn parse_span(text: &str) -> Result<i64, String> {
-    match parse_when(text) {
-        Ok(When::Ago(micros @ 1..)) => Ok(micros),
-        _ => Err("no span of time: use 30m, 4h or 7d".to_owned()),
+    span(text).filter(|micros| *micros > 0).ok_or_else(|| format!("no span of time: use {SPANS}"))
+}
+
+/// A date or a time without its zone is UTC, as everything that is printed.
+fn moment(text: &str) -> Option<Stamp> {
+    let in_utc = || {
+        // The library would drop the name of a zone.
+        let time = Some(text).filter(|text| !text.contains('['))?.parse().ok()?;
+        let at = jiff::tz::TimeZone::UTC.to_timestamp(time).ok()?;
+        Some(Stamp::from_micros(at.as_microsecond()))
+    };
+    text.parse().ok().or_else(in_utc)
+}
+
+/// In microseconds. Of all that the library reads only what begins with a digit and holds no space: no sign, no words.
+fn span(text: &str) -> Option<i64> {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) || text.contains(char::is_whitespace) {
+        return None;
     }
+    // Months and years have no length of their own, and are refused here.
+    let span: jiff::Span = text.parse().ok()?;
+    let length = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).ok()?;
+    i64::try_from(length.as_micros()).ok().filter(|micros| *micros >= 0)
 }
 
 /// `from` seen from `now`: `5s`, `12m`, `3h`, `9d` ago.
@@ -102,19 +119,66 @@ mod tests {
 
     #[test]
     fn spans_and_moments_are_told_apart() {
-        assert_eq!(parse_when("2h"), Ok(When::Ago(7_200_000_000)));
-        assert!(matches!(parse_when("2026-03-01T10:00:00Z"), Ok(When::At(_))));
-        for bad in ["", "h", "-2h", "2y", "2 h", "é", "99999999999d", "+2h"] {
-            assert!(parse_when(bad).is_err(), "{bad:?}");
+        const HOUR: i64 = 3_600_000_000;
+        for (text, hours) in [("2h", 2), ("1d2h", 26), ("4w", 28 * 24), ("90m", 1), ("0s", 0), ("1w1d", 192)]
+        {
+            let Ok(When::Ago(micros)) = parse_when(text) else { panic!("{text}") };
+            assert_eq!(micros / HOUR, hours, "{text}");
+        }
+        for (text, at) in [
+            ("2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z"),
+            ("2026-03-01T10:00:00+01:00", "2026-03-01T09:00:00Z"),
+            ("2026-03-01T10:00", "2026-03-01T10:00:00Z"),
+            ("2026-03-01 10:00:05", "2026-03-01T10:00:05Z"),
+            ("2026-03-01", "2026-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(parse_when(text), Ok(When::At(at.parse().unwrap())), "{text}");
+        }
+        let bad = [
+            "",
+            "h",
+            "-2h",
+            "2y",
+            "2mo",
+            "2 h",
+            "é",
+            "99999999999d",
+            "+2h",
+            "yesterday",
+            "2h ago",
+            "2hago",
+            "P1D",
+            "2",
+            "2026-03-01T10:00[Europe/Berlin]",
+        ];
+        for bad in bad {
+            let error = parse_when(bad).unwrap_err();
+            assert!(error.contains(SPANS) && error.contains(MOMENTS), "{bad:?}: {error}");
+        }
+    }
+
+    /// What help and errors tell people to write can be written.
+    #[test]
+    fn every_form_that_is_offered_is_read() {
+        let words = |text: &'static str| {
+            text.split([',', ' ']).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        assert!(words(SPANS).count() > 5 && words(MOMENTS).count() == 3);
+        for word in words(SPANS) {
+            assert!(parse_span(word).is_ok(), "{word}");
+        }
+        for word in words(MOMENTS) {
+            assert!(parse_moment(word).is_ok(), "{word}");
         }
     }
 
     #[test]
     fn a_span_is_longer_than_nothing_and_no_moment() {
         assert_eq!(parse_span("4h"), Ok(14_400_000_000));
-        for bad in ["0h", "", "4", "2026-03-01T10:00:00Z", "-4h"] {
+        for bad in ["0h", "", "4", "2026-03-01T10:00:00Z", "2026-03-01", "-4h"] {
             assert!(parse_span(bad).is_err(), "{bad:?}");
         }
+        assert!(parse_moment("4h").is_err());
     }
 
     #[test]

@@ -94,3 +94,19 @@ fn an_empty_list_is_an_answer() {
     node.run(&["cases"]).expect(0).says("no such open case");
     assert_eq!(node.run(&["--json", "cases"]).expect(0).json()["cases"], serde_json::json!([]));
 }
+
+#[test]
+fn a_kind_of_row_that_nobody_writes_is_a_slip_and_no_empty_trail() {
+    let node = Node::with(all_is_well);
+    node.run(&["trail", "--what", "foo"])
+        .expect(2)
+        .says("no kind of row: use hold.placed, or a family: action");
+    node.run(&["trail", "--what", "hold"]).expect(0);
+}
+
+#[test]
+fn what_came_of_an_action_is_said_once_on_the_trail() {
+    let node = Node::with(a_gpu_dies_and_it_is_seen_to);
+    let out = node.run(&["trail", "--what", "action"]).expect(0).says("drained").out;
+    assert!(!out.contains("done: "), "{out}");
+}
