@@ -122,7 +122,7 @@ pub fn held(limits: &[Limit], nodes: &[NodeRecord], node: &NodeName) -> Option<S
     limits.iter().find_map(|limit| {
         let count = out.iter().filter(|record| limit.scope.counts(record)).count();
         (u32::try_from(count).unwrap_or(u32::MAX) >= limit.most)
-            .then(|| format!("{count} {} out by us already, at most {}", limit.scope.words(), limit.most))
+            .then(|| format!("{} out by us already, at most {}", limit.scope.words(count), limit.most))
     })
 }
 
@@ -143,14 +143,16 @@ impl Scope {
         }
     }
 
-    fn words(&self) -> String {
-        match self {
-            Self::Cluster => "nodes of the cluster are".to_owned(),
-            Self::Window(since) => format!("nodes since {since} are"),
-            Self::Partition(name) => format!("nodes of partition {name} are"),
-            Self::Switch { name, .. } => format!("nodes on switch {name} are"),
-            Self::Job { job, .. } => format!("nodes of job {job} are"),
-        }
+    fn words(&self, count: usize) -> String {
+        let (nodes, are) = if count == 1 { ("node", "is") } else { ("nodes", "are") };
+        let scope = match self {
+            Self::Cluster => "of the cluster".to_owned(),
+            Self::Window(since) => format!("since {since}"),
+            Self::Partition(name) => format!("of partition {name}"),
+            Self::Switch { name, .. } => format!("on switch {name}"),
+            Self::Job { job, .. } => format!("of job {job}"),
+        };
+        format!("{count} {nodes} {scope} {are}")
     }
 }
 
@@ -178,7 +180,9 @@ mod tests {
     fn a_node_in_service_waits_while_as_many_as_allowed_are_out() {
         let nodes = [record("n1", Some(5)), record("n2", Some(9)), record("n3", None)];
         let me = NodeName::from("n3");
-        assert!(held(&cluster(2), &nodes, &me).unwrap().contains("at most 2"));
+        let told = |nodes: &[NodeRecord], most| held(&cluster(most), nodes, &me).unwrap();
+        assert_eq!(told(&nodes, 2), "2 nodes of the cluster are out by us already, at most 2");
+        assert_eq!(told(&nodes[1..], 1), "1 node of the cluster is out by us already, at most 1");
         assert_eq!(held(&cluster(3), &nodes, &me), None);
         assert!(held(&cluster(0), &nodes, &me).is_some(), "none at all may go");
     }

@@ -39,7 +39,7 @@ fn second_is_held(cluster: &Cluster, words: &str) {
 fn no_more_nodes_of_the_cluster_than_the_brake_allows() {
     let cluster = shared::lend_suite();
     figures(&cluster, &[("max_nodes = 32", "max_nodes = 1"), LOOK_ALWAYS]);
-    second_is_held(&cluster, "1 nodes of the cluster are out by us already");
+    second_is_held(&cluster, "1 node of the cluster is out by us already");
     // A person's drain is not ours to count, and what we held goes once there is room.
     cluster.scontrol(&["update", "nodename=n3", "state=drain", "reason=changing a fan"]).success("drain");
     cluster.mend("n1");
@@ -53,7 +53,7 @@ fn no_more_nodes_of_the_cluster_than_the_brake_allows() {
 fn no_larger_share_of_a_partition_than_the_brake_allows() {
     let cluster = shared::lend_suite();
     figures(&cluster, &[("min_nodes = 2", "min_nodes = 0"), ("max_share = 0.1", "max_share = 0.25")]);
-    second_is_held(&cluster, "1 nodes of partition main are out by us already");
+    second_is_held(&cluster, "1 node of partition main is out by us already");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn no_larger_share_of_a_partition_than_the_brake_allows() {
 fn no_more_nodes_within_the_window_than_the_brake_allows() {
     let cluster = shared::lend_suite();
     figures(&cluster, &[("max_in_window = 4", "max_in_window = 1"), LOOK_ALWAYS]);
-    second_is_held(&cluster, "1 nodes since ");
+    second_is_held(&cluster, "1 node since ");
     // Once the window is over the node goes.
     figures(&cluster, &[("window_s = 600", "window_s = 1")]);
     cluster.wait_for("the window is over", || {
@@ -95,7 +95,7 @@ fn below_a_switch(name: &str, text: &str) {
     std::fs::write(&path, text).expect("a topology is written");
     cluster.configure("slurm", "topology", &format!("\"{}\"", path.display()));
     figures(&cluster, &[("max_per_switch = 4", "max_per_switch = 1"), ("min_nodes = 2", "min_nodes = 4")]);
-    second_is_held(&cluster, "1 nodes on switch leaf1 are out by us already");
+    second_is_held(&cluster, "1 node on switch leaf1 is out by us already");
     // The other switch has lost nobody.
     lose(&cluster, "n3");
     drill::wait_our_drain(&cluster, "n3");
@@ -129,7 +129,7 @@ fn no_more_nodes_of_one_job_than_the_brake_allows() {
     drill::lose_gpu(&cluster, "n2", 3);
     assert!(cluster.health_check("n2").ok());
     let why = cluster.ledger_value("n2", "SELECT held_because FROM v_decisions WHERE intent = 'drain'");
-    assert!(why.contains(&format!("1 nodes of job {id} are out by us already")), "{why}");
+    assert!(why.contains(&format!("1 node of job {id} is out by us already")), "{why}");
     assert!(!drill::is_out(&cluster, "n2"));
     // A node that the job is not on is not held for it.
     lose(&cluster, "n3");

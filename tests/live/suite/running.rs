@@ -66,7 +66,7 @@ fn a_hanging_job_is_put_back_to_work_without_waiting_for_killwait_where_the_poli
     println!("running again after {} ms", begun.elapsed().as_millis());
     assert_eq!((job.get("NodeList"), job.get("ExcNodeList")), ("n2", "n1"), "{job}");
     let killed = cluster.ledger_value("n1", "SELECT answer FROM actions WHERE kind = 'kill_steps'");
-    assert!(killed.contains("1 steps of"), "{killed}");
+    assert!(killed.contains("1 step and the batch script of job "), "{killed}");
     let settled = drill::wait_settled(&cluster, "n1");
     assert!(settled.contains(&"requeue done".to_owned()), "{settled:?}");
     // Else its detached processes would outlive the cluster's folder.

@@ -29,7 +29,11 @@ impl Executor<'_> {
             Err(error) => return self.failed(&error),
         };
         match self.scontrol.kill_steps(&steps).and_then(|()| self.scontrol.kill_batch(&name)) {
-            Ok(()) => self.done(format!("{} steps of {name} and its batch script were killed", steps.len())),
+            Ok(()) => {
+                let steps =
+                    if steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", steps.len()) };
+                self.done(format!("{steps} and the batch script of job {name} were killed"))
+            }
             Err(error) => self.failed(&error),
         }
     }
