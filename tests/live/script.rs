@@ -99,10 +99,15 @@ fn wrong_options_are_told_from_failures() {
     for args in [&["sideways"][..], &["up", "--nodes"], &["up", "--colour", "red"], &["stop"], &[]] {
         assert_eq!(script(args).status, 2, "{args:?}");
     }
-    let answer = script(&["up", "--nodes", "none", "--dir", "/tmp/slurm-triage-test.never"]);
-    assert_eq!(answer.status, 1);
-    assert!(answer.err.contains("--nodes is a whole number"), "{}", answer.err);
-    assert!(!std::path::Path::new("/tmp/slurm-triage-test.never").exists());
+    for (options, told) in [
+        (["--nodes", "none"], "--nodes is a whole number"),
+        (["--mode", "act"], "--mode act does nothing without the suite's executables"),
+    ] {
+        let answer = script(&[&["up", "--dir", "/tmp/slurm-triage-test.never"], &options[..]].concat());
+        assert_eq!(answer.status, 1);
+        assert!(answer.err.contains(told), "{}", answer.err);
+        assert!(!std::path::Path::new("/tmp/slurm-triage-test.never").exists());
+    }
 }
 
 /// Name and pid of every daemon.

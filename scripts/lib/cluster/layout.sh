@@ -110,6 +110,9 @@ check_settings() {
     whole health-interval 0 65533
     [[ ${settings[mode]} == monitor || ${settings[mode]} == act ]] ||
         die "--mode is monitor or act, not ${settings[mode]}"
+    # Nothing would act: the suite itself comes with --hooks.
+    [[ ${settings[mode]} == monitor || -n ${settings[hooks]} ]] ||
+        die "--mode act does nothing without the suite's executables" '--hooks BIN_DIR, such as target/debug'
 }
 
 whole() {
