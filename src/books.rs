@@ -84,7 +84,7 @@ impl Books {
                     books.all.push(book);
                     (Some(node), None)
                 }
-                Err(error) => (None, Some(error.to_string())),
+                Err(error) => (None, Some(why_not(error))),
             };
             books.asked.push(Asked { path, node, error });
         }
@@ -146,6 +146,17 @@ impl Book {
     /// GPUs of the node, as the last sweep counted them.
     pub(crate) fn gpu_count(&self) -> usize {
         self.readings.last().map_or(0, |reading| reading.reading.gpus.len())
+    }
+}
+
+/// Why a ledger that somebody named cannot be read. It may be no node's own, so no hook sees to it.
+fn why_not(error: triage_ledger::Error) -> String {
+    match error {
+        triage_ledger::Error::Missing { path } => format!("{}: there is no such file", path.display()),
+        triage_ledger::Error::Corrupt { path, why } => {
+            format!("{}: no ledger, or a damaged one: {why}", path.display())
+        }
+        error => error.to_string(),
     }
 }
 

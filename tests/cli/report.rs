@@ -433,9 +433,43 @@ fn a_node_where_nothing_was_decided_has_a_report_too() {
     let node = Node::with(all_is_well);
     node.run(&["report"])
         .expect(0)
-        .says("1 of 1 ledgers read, 1 runs ended, 0 of them failed")
+        .says("1 of 1 ledgers read, 1 run ended, 0 of them failed")
         .says("no rule wanted");
     Node::new().run(&["report"]).expect(3).says("there is no ledger yet");
     run(&["report", "--since", "yesterday"]).expect(2);
     run(&["report", "--html", "--json"]).expect(2);
+}
+
+#[test]
+fn a_rule_that_nothing_was_seen_of_yet_is_not_said_to_be_right_0_times() {
+    let open = Node::with(|ledger| wanted(ledger, |_| (), held_by_mode()));
+    let soon = at().plus_secs(60).to_string();
+    open.run_at(&soon, &["report"])
+        .says("not ready to act: nothing to judge it by yet: 16 that are right")
+        .does_not_say("0 of 0");
+    let acts = Node::with(|ledger| wanted(ledger, |_| (), vec![gate("mode", true, "")]));
+    acts.run_at(&soon, &["report"])
+        .says("acts already, not proven: nothing to judge")
+        .does_not_say("ready to act");
+}
+
+#[test]
+fn what_somebody_names_and_is_no_ledger_is_not_promised_to_be_mended() {
+    let node = Node::with(all_is_well);
+    node.run(&["report", "/nonexistent"])
+        .expect(1)
+        .says("/nonexistent: there is no such file")
+        .does_not_say("prolog");
+    node.write("text.db", "no ledger at all\n".repeat(100));
+    let path = node.path("text.db").display().to_string();
+    node.run(&["report", &path]).expect(1).says("no ledger, or a damaged one").does_not_say("a hook");
+    node.run(&["parts", &path]).expect(1).does_not_say("a hook");
+}
+
+#[test]
+fn one_of_something_is_not_several() {
+    let node = Node::with(all_is_well);
+    node.run_at(&later(), &["report"]).says("1 run ended").does_not_say("1 runs");
+    let node = Node::with(a_gpu_dies_and_it_is_seen_to);
+    node.run(&["policy", "replay"]).says(": 1 case and 1 verdict,");
 }

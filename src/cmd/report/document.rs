@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use triage_core::{CaseId, DecisionId, NodeName, Stamp};
+use triage_core::{CaseId, DecisionId, Mode, NodeName, Stamp};
 
 use super::figures::{Graded, Hours, RuleFigures};
 use super::grade::{Grade, Settings, is_failed};
@@ -147,6 +147,16 @@ impl<'a> GradedView<'a> {
 }
 
 impl RuleFigures {
+    /// Whether it may act, in words; of one that acts it is said whether it has proven itself.
+    pub(super) const fn told_ready(&self) -> &'static str {
+        match (self.mode, self.ready) {
+            (Mode::Act, true) => "acts, and is proven",
+            (Mode::Act, false) => "acts already, not proven",
+            (Mode::Monitor, true) => "ready to act",
+            (Mode::Monitor, false) => "not ready to act",
+        }
+    }
+
     /// The precision for people: counts first, they are what it rests on.
     pub(super) fn told_precision(&self) -> String {
         self.precision.map_or_else(String::new, |share| {

@@ -196,6 +196,12 @@ impl RuleFigures {
                     percent(bar)
                 )
             }
+            (false, Some(more)) if self.precision.is_none() => {
+                format!("nothing to judge it by yet: {more} that are right, and none wrong, would do")
+            }
+            (false, None) if self.precision.is_none() => {
+                format!("nothing to judge it by yet, and no number would prove {}", percent(bar))
+            }
             (false, Some(more)) => format!(
                 "{} of {} right proves {}, {} are asked: {more} more that are right, and none wrong, would do",
                 self.right,

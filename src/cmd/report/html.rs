@@ -17,12 +17,12 @@ pub(super) fn page(document: &Document<'_>) -> String {
         html,
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <title>slurm-triage report</title><style>{STYLE}</style></head><body><h1>slurm-triage report</h1>\n<p>{} to {}: \
-         {} of {} ledgers read, {} runs ended, {} of them failed.</p>\n",
+         {} of {} ledgers read, {} ended, {} of them failed.</p>\n",
         escape(&render::seconds(document.since)),
         escape(&render::seconds(document.at)),
         document.seen.nodes,
         document.ledgers.len(),
-        document.seen.runs,
+        render::counted(document.seen.runs, "run"),
         document.seen.failed
     );
     rules(&mut html, document);
@@ -55,7 +55,6 @@ fn rules(html: &mut String, document: &Document<'_>) {
 
 fn rule_cells(rule: &RuleFigures) -> Vec<String> {
     let counts = [rule.wanted, rule.done, rule.right, rule.wrong, rule.open, rule.withheld];
-    let ready = if rule.ready { "yes" } else { "no" };
     [rule.rule.clone(), rule.intent.to_owned(), rule.mode.to_string()]
         .into_iter()
         .chain(counts.map(|count| count.to_string()))
@@ -63,7 +62,7 @@ fn rule_cells(rule: &RuleFigures) -> Vec<String> {
             rule.told_precision(),
             rule.saved.told(),
             rule.wasted.told(),
-            format!("{ready}: {}", rule.ready_because),
+            format!("{}: {}", rule.told_ready(), rule.ready_because),
         ])
         .collect()
 }

@@ -1,6 +1,6 @@
 //! The report as text.
 use super::document::Document;
-use crate::render::{self, Page, Table};
+use crate::render::{self, Page, Table, counted};
 use triage_core::arrange::Arrange as _;
 
 /// Most codes and faults told; JSON has all.
@@ -23,12 +23,12 @@ fn seen(page: &mut Page, document: &Document<'_>) {
     page.line(
         0,
         format_args!(
-            "{} to {}: {} of {} ledgers read, {} runs ended, {} of them failed",
+            "{} to {}: {} of {} ledgers read, {} ended, {} of them failed",
             render::seconds(document.since),
             render::seconds(document.at),
             seen.nodes,
             document.ledgers.len(),
-            seen.runs,
+            counted(seen.runs, "run"),
             seen.failed
         ),
     );
@@ -90,8 +90,10 @@ fn rules(page: &mut Page, document: &Document<'_>) {
     }
     page.table(1, &table);
     for rule in &document.rules {
-        let ready = if rule.ready { "ready to act" } else { "not ready to act" };
-        page.line(1, format_args!("{} {}: {ready}: {}", rule.rule, rule.intent, rule.ready_because));
+        page.line(
+            1,
+            format_args!("{} {}: {}: {}", rule.rule, rule.intent, rule.told_ready(), rule.ready_because),
+        );
     }
 }
 
