@@ -66,9 +66,25 @@ pub(crate) fn run(common: &Common, args: &InjectArgs) -> CmdResult {
     if let Some(code) = args.code.as_deref().filter(|code| ctx.catalog().entry(code).is_none()) {
         bail!("{code} is not in the catalogue: --line takes any line; nothing was recorded");
     }
-    let output = drill::inject(&mut ctx, &mut open(&site)?, &drill)?;
+    let mut ledger = open(&site)?;
+    if let Some(gpu) = args.gpu {
+        refuse_unknown(&ledger, &site, gpu)?;
+    }
+    let output = drill::inject(&mut ctx, &mut ledger, &drill)?;
     tell(common, &site, args.act, &output)?;
     Ok(exit::OK)
+}
+
+/// A GPU that the last sweep over NVML did not see is none of this node's. A node that was never swept may have any.
+fn refuse_unknown(ledger: &Ledger, site: &Site, gpu: PciAddress) -> anyhow::Result<()> {
+    let readings = ledger.readings(1)?;
+    let seen: Vec<PciAddress> =
+        readings.iter().flat_map(|reading| &reading.reading.gpus).filter_map(|gpu| gpu.pci).collect();
+    if seen.is_empty() || seen.contains(&gpu) {
+        return Ok(());
+    }
+    let seen: Vec<String> = seen.iter().map(PciAddress::to_string).collect();
+    bail!("{} has no GPU at {gpu}: it has {}; nothing was recorded", site.node, seen.join(", "));
 }
 
 /// The ledger, for writing. One that is not there is not begun: the node may be misspelt.
@@ -158,8 +174,15 @@ fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Res
             .map_or_else(|| "wanted".to_owned(), |gate| format!("HELD by {}: {}", gate.name, gate.why));
         page.line(1, format_args!("{} {}: {outcome}", decision.intent, decision.subject));
     }
-    if !output.actions.is_empty() {
-        page.line(0, format_args!("The next health check carries out: {}.", kinds(output).join(", ")));
+    // Cases that were open before are decided about as well: a kind once is enough for a person.
+    let mut told: Vec<&str> = Vec::new();
+    for kind in kinds(output) {
+        if !told.contains(&kind) {
+            told.push(kind);
+        }
+    }
+    if !told.is_empty() {
+        page.line(0, format_args!("The next health check carries out: {}.", told.join(", ")));
     }
     page.line(
         0,

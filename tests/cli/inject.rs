@@ -195,3 +195,38 @@ fn who_began_and_ended_a_drill_is_in_the_audit() {
     let why = node.run(&["why", &id]).expect(0).says("case.acquitted (drill) (");
     assert!(why.out.contains("the drill was ended by"), "{}", why.out);
 }
+
+#[test]
+fn a_drill_takes_no_gpu_that_the_node_does_not_have() {
+    let node = node("monitor");
+    node.fill(|ledger| sweep(ledger, &["0000:41:00.0", "0000:61:00.0"]));
+    node.run(&["inject", "--code", "xid.79", "--gpu", "0000:ff:00.0"])
+        .expect(3)
+        .says("n1 has no GPU at 0000:ff:00.0: it has 0000:41:00.0, 0000:61:00.0; nothing was recorded");
+    assert_eq!(rows(&node).1, 0);
+    node.run(&XID).expect(0);
+}
+
+/// A sweep that saw these GPUs.
+fn sweep(ledger: &mut triage_ledger::Ledger, gpus: &[&str]) {
+    use triage_core::reading::{GpuReading, NvmlReading};
+    let gpus = gpus.iter().map(|pci| GpuReading { pci: Some(pci.parse().unwrap()), ..GpuReading::default() });
+    let reading = NvmlReading { gpus: gpus.collect(), ..NvmlReading::default() };
+    let reading = triage_ledger::Reading { at: T0, boot: boot(), synthetic: false, reading };
+    let (node, boot) = (crate::support::node(), boot());
+    let batch = triage_ledger::Batch {
+        reading: Some(&reading),
+        ..triage_ledger::Batch::new(T0, &node, &boot, "test")
+    };
+    assert!(matches!(ledger.record(&batch).unwrap(), triage_ledger::Recorded::Committed { .. }));
+}
+
+#[test]
+fn what_the_next_health_check_does_is_said_once_a_kind() {
+    let node = node("act");
+    for gpu in ["0000:41:00.0", "0000:42:00.0", "0000:43:00.0"] {
+        node.run(&["inject", "--act", "--code", "xid.79", "--gpu", gpu])
+            .expect(0)
+            .does_not_say("drain, drain");
+    }
+}
