@@ -33,6 +33,6 @@ pub mod reading;
 pub mod reason;
 pub mod serd;
 mod sources;
-mod sweep;
+pub mod sweep;
 
 pub use model::*;

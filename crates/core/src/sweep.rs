@@ -100,6 +100,11 @@ fn wanted(gpu: &GpuReading, actions: &[&str]) -> Option<String> {
     actions.contains(&action).then(|| format!("the driver asks for {action}"))
 }
 
+/// The code of each sign, how sure one makes, and what it asks for.
+pub fn codes() -> impl Iterator<Item = (&'static str, Confidence, Advice)> {
+    SIGNS.iter().map(|sign| (sign.code, sign.confidence, sign.advice))
+}
+
 /// What one sign says of a GPU now, by its code; `None`: nothing bad.
 pub(crate) fn sign(gpu: &GpuReading, code: &str) -> Option<String> {
     SIGNS.iter().find(|sign| sign.code == code).and_then(|sign| (sign.bad)(gpu))

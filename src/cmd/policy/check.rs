@@ -3,13 +3,16 @@ use std::path::Path;
 
 use serde::Serialize;
 use triage_core::catalog::Catalog;
+use triage_core::checks::SITE_CODE;
 use triage_core::policy::{Policy, Rule};
 use triage_core::{CauseClass, Intent, Mode, NodeName, Provenance, Stamp};
 use triage_hooks::policy_file;
+use triage_host::config::Config;
 
+use super::{codes, odd};
 use crate::args::Common;
 use crate::exit::{self, CmdResult};
-use crate::render::{self, Page};
+use crate::render::{self, Page, counted};
 use crate::site::Site;
 use crate::view;
 
@@ -19,6 +22,8 @@ struct Document<'a> {
     node: &'a NodeName,
     at: Stamp,
     path: &'a Path,
+    /// There is such a file; without it the shipped rules hold.
+    present: bool,
     usable: bool,
     error: Option<String>,
     rules: usize,
@@ -39,12 +44,21 @@ pub(super) fn run(common: &Common, file: Option<&Path>) -> CmdResult {
         Ok(policy) => (Some(policy), None),
         Err(error) => (None, Some(told(error))),
     };
-    let warnings = policy.as_ref().map(|policy| warnings(policy, &site.catalog().0)).unwrap_or_default();
+    let mut warnings = policy.as_ref().map(|policy| warnings(policy, &site.catalog().0)).unwrap_or_default();
+    let present = file.is_some() || path.exists();
+    if !present && *path != Config::default().paths.policy {
+        warnings.insert(
+            0,
+            "not there, though [paths] policy of triage.toml names it: until it is, the shipped rules hold, in monitor mode"
+                .to_owned(),
+        );
+    }
     let well = error.is_none() && warnings.is_empty();
     if common.json {
         let rules = policy.as_ref().map_or(0, |policy| policy.rules.len());
         let (v, node, at) = (view::VERSION, &site.node, site.now);
-        render::json(&Document { v, node, at, path, usable: error.is_none(), error, rules, warnings })?;
+        let usable = error.is_none();
+        render::json(&Document { v, node, at, path, present, usable, error, rules, warnings })?;
     } else {
         let mut page = Page::default();
         if let Some(error) = &error {
@@ -53,11 +67,16 @@ pub(super) fn run(common: &Common, file: Option<&Path>) -> CmdResult {
         for warning in &warnings {
             page.line(0, format_args!("{}: {warning}", path.display()));
         }
-        if let Some(policy) = policy.filter(|_| well) {
-            page.line(
+        match policy.filter(|_| well) {
+            Some(policy) if present => {
+                let rules = counted(policy.rules.len(), "rule");
+                page.line(0, format_args!("{}: {rules}, nothing to complain about", path.display()));
+            }
+            Some(_) => page.line(
                 0,
-                format_args!("{}: {} rules, nothing to complain about", path.display(), policy.rules.len()),
-            );
+                format_args!("{}: not there; the shipped rules hold, in monitor mode", path.display()),
+            ),
+            None => {}
         }
         render::print(page.text())?;
     }
@@ -67,7 +86,7 @@ pub(super) fn run(common: &Common, file: Option<&Path>) -> CmdResult {
 /// What is in the file and never has an effect, one line each.
 fn warnings(policy: &Policy, catalog: &Catalog) -> Vec<String> {
     let mut warnings = Vec::new();
-    let codes: Vec<String> = catalog.entries().iter().map(|entry| entry.code.to_string()).collect();
+    let codes = codes::all(catalog);
     let mut names: Vec<&str> = Vec::new();
     for (index, rule) in policy.rules.iter().enumerate() {
         let name = &rule.name;
@@ -83,8 +102,11 @@ fn warnings(policy: &Policy, catalog: &Catalog) -> Vec<String> {
                 earlier.name
             ));
         }
-        warnings
-            .extend(of_rule(policy, rule, &codes).into_iter().map(|what| format!("rule \"{name}\": {what}")));
+        warnings.extend(
+            of_rule(policy, rule, (catalog, &codes))
+                .into_iter()
+                .map(|what| format!("rule \"{name}\": {what}")),
+        );
     }
     if !policy.rules.iter().any(Rule::matches_everything) {
         warnings.push(
@@ -92,16 +114,20 @@ fn warnings(policy: &Policy, catalog: &Catalog) -> Vec<String> {
                 .to_owned(),
         );
     }
+    warnings.extend(odd::figures(policy));
     warnings
 }
 
-fn of_rule(policy: &Policy, rule: &Rule, codes: &[String]) -> Vec<String> {
+fn of_rule(policy: &Policy, rule: &Rule, (catalog, codes): (&Catalog, &[String])) -> Vec<String> {
     let mut warnings = Vec::new();
     for pattern in &rule.code {
-        if !codes.iter().any(|code| pattern.matches(code)) {
-            warnings.push(format!("no code of the catalogue matches \"{}\"", pattern.as_str()));
+        let text = pattern.as_str();
+        if !text.starts_with(SITE_CODE) && !codes.iter().any(|code| pattern.matches(code)) {
+            let meant = codes::meant(catalog, text).map(|meant| format!("; {meant}")).unwrap_or_default();
+            warnings.push(format!("no code matches \"{text}\"{meant}"));
         }
     }
+    warnings.extend(rule.resource.iter().filter_map(odd::resource));
     let acts = |intent| policy.mode.of(intent) == Mode::Act;
     if rule.mode == Some(Mode::Act) && !acts(rule.node) && !acts(rule.job) {
         warnings.push(
@@ -124,6 +150,14 @@ fn of_rule(policy: &Policy, rule: &Rule, codes: &[String]) -> Vec<String> {
         warnings.push(format!(
             "wants a drain from {} on, but [node] min_confidence holds it below {}",
             rule.confidence, policy.node.min_confidence
+        ));
+    }
+    if matches!(rule.job, Intent::Requeue | Intent::RequeueHold)
+        && rule.confidence < policy.job.min_confidence
+    {
+        warnings.push(format!(
+            "wants a requeue from {} on, but [job] min_confidence holds it below {}",
+            rule.confidence, policy.job.min_confidence
         ));
     }
     warnings

@@ -1,5 +1,7 @@
 //! `slurm-triage policy`: what the policy says, whether it can be used, and what it would make of a fault or of the past.
 mod check;
+mod codes;
+mod odd;
 mod replay;
 mod scene;
 mod show;
@@ -12,9 +14,9 @@ use clap::{Args, Subcommand};
 use triage_core::policy::Policy;
 use triage_core::{CauseClass, Confidence, Resource};
 
-use crate::args::Common;
+use crate::args::{Common, since};
 use crate::exit::CmdResult;
-use crate::render::{When, parse_when};
+use crate::render::{Page, When, parse_when};
 use crate::site::Site;
 
 #[derive(Debug, Args)]
@@ -42,9 +44,10 @@ enum What {
     Show,
     /// Run a policy over the ledger's past and show what it would have decided otherwise.
     #[command(
-        after_help = "Without --policy the one that holds is run. Gates that depend on the cluster of that \
-                            time (brakes, states of nodes) are not asked.\n\nExamples:\n  slurm-triage policy replay \
-                            --since 30d --policy new.toml\n  slurm-triage policy replay --json | jq .rules"
+        after_help = "Without --policy the one that holds is run. What depends on the cluster, a person, a check or the \
+                            job's record of that time (brakes, states of nodes, holds, stand_down ...) is taken as it was \
+                            then; docs/policy.md.\n\nExamples:\n  slurm-triage policy replay --since 30d --policy \
+                            new.toml\n  slurm-triage policy replay --json | jq .rules"
     )]
     Replay(ReplayArgs),
 }
@@ -58,7 +61,8 @@ struct CheckArgs {
 
 #[derive(Debug, Args)]
 struct TestArgs {
-    /// Codes of the catalogue (xid.79), or one incident bundle (a folder).
+    /// Codes of the catalogue (xid.79), of a check (check.gpu_count, site.nhc) or a rate (rate.link_flaps), or one incident
+    /// bundle (a folder).
     #[arg(value_name = "CODE|BUNDLE", required = true)]
     what: Vec<String>,
 
@@ -109,8 +113,7 @@ struct TestArgs {
 
 #[derive(Debug, Args)]
 struct ReplayArgs {
-    /// Only since then: 30m, 2h, 30d, or 2026-03-01T10:00:00Z.
-    #[arg(long, value_name = "WHEN", value_parser = parse_when, default_value = "30d")]
+    #[arg(long, help = since("Only since then"), value_name = "WHEN", value_parser = parse_when, default_value = "30d")]
     since: When,
 
     /// The policy to run [default: the one that holds].
@@ -127,14 +130,31 @@ pub(crate) fn run(common: &Common, args: &PolicyArgs) -> CmdResult {
     }
 }
 
-/// The policy of `file`, else the one that holds, and where it is from. One that cannot be used is an error here.
-fn policy_of(site: &Site, file: Option<&Path>) -> anyhow::Result<(PathBuf, Policy)> {
-    match file {
-        Some(file) => Ok((file.to_owned(), triage_hooks::policy_file::read_any(file)?)),
-        None => {
-            let path = site.config.paths.policy.clone();
-            let policy = triage_hooks::policy_file::load(&path).map_err(|error| anyhow!(error.in_force()))?;
-            Ok((path, policy))
+/// A policy to be tried, and where it is from.
+struct Tried {
+    path: PathBuf,
+    /// There is such a file; without it this is the shipped policy.
+    present: bool,
+    policy: Policy,
+}
+
+impl Tried {
+    /// The policy of `file`, else the one that holds. One that cannot be used is an error here.
+    fn read(site: &Site, file: Option<&Path>) -> anyhow::Result<Self> {
+        if let Some(file) = file {
+            let policy = triage_hooks::policy_file::read_any(file)?;
+            return Ok(Self { path: file.to_owned(), present: true, policy });
+        }
+        let path = site.config.paths.policy.clone();
+        let policy = triage_hooks::policy_file::load(&path).map_err(|error| anyhow!(error.in_force()))?;
+        Ok(Self { present: path.exists(), path, policy })
+    }
+
+    /// Says on a page that the shipped policy is tried, where it is.
+    fn tell(&self, page: &mut Page) {
+        if !self.present {
+            let path = self.path.display();
+            page.line(0, format_args!("{path}: not there; the shipped rules are tried, in monitor mode"));
         }
     }
 }

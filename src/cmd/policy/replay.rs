@@ -1,5 +1,6 @@
 //! `slurm-triage policy replay`: another policy over the cases and verdicts of the past.
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use triage_core::arrange::Gather as _;
 
@@ -7,18 +8,33 @@ use serde::Serialize;
 use triage_core::catalog::Catalog;
 use triage_core::memory::{Memory, PastCase};
 use triage_core::pipeline::{Asked, Input, Trigger, weigh};
-use triage_core::policy::Policy;
+use triage_core::policy::{Except, Policy};
 use triage_core::{
-    Case, CaseId, CaseState, Decision, Intent, JobSpan, NodeName, RunId, Stamp, Subject, Verdict, VerdictId,
+    Case, CaseId, CaseState, Decision, Intent, JobSpan, NodeName, NodeRecord, RunId, Stamp, Subject, Verdict,
+    VerdictId,
 };
-use triage_ledger::Filter;
+use triage_ledger::{Filter, Load};
 
-use super::{ReplayArgs, policy_of};
+use super::{ReplayArgs, Tried};
 use crate::args::Common;
 use crate::exit::{self, CmdResult};
-use crate::render::{self, Page, Table};
+use crate::render::{self, Page, Table, counted};
 use crate::site::Site;
 use crate::view;
+
+/// Gates over what the cluster, the job's record, a person or a check said then, which nobody can ask any more. Where one of
+/// them held the decision of then, it holds the one that is made now. docs/policy.md names them.
+const AS_THEN: &[&str] = &[
+    "operator_hold",
+    "stand_down",
+    "foreign_reason",
+    "reservation",
+    "check",
+    "brake",
+    "requeue_allowed",
+    "job_state",
+    "drill",
+];
 
 /// Most differences shown to a person; JSON has all.
 const SHOWN: usize = 40;
@@ -30,6 +46,8 @@ struct Document<'a> {
     at: Stamp,
     since: Stamp,
     policy: &'a Path,
+    /// There is such a file; without it this is the shipped policy.
+    present: bool,
     cases: usize,
     verdicts: usize,
     same: usize,
@@ -77,20 +95,22 @@ impl From<&Decision> for Told {
 
 pub(super) fn run(common: &Common, args: &ReplayArgs) -> CmdResult {
     let site = Site::find(common)?;
-    let (path, policy) = policy_of(&site, args.policy.as_deref())?;
+    let tried = Tried::read(&site, args.policy.as_deref())?;
+    let policy = &tried.policy;
     let since = args.since.resolve(site.now);
     let past = Past::read(&site, since)?;
     let catalog = site.catalog().0;
     let mut outcome = Outcome::default();
-    past.cases.iter().for_each(|case| past.replay_case(case, (&catalog, &policy), &mut outcome));
-    past.verdicts.iter().for_each(|verdict| past.replay_verdict(verdict, (&catalog, &policy), &mut outcome));
+    past.cases.iter().for_each(|case| past.replay_case(case, (&catalog, policy), &mut outcome));
+    past.verdicts.iter().for_each(|verdict| past.replay_verdict(verdict, (&catalog, policy), &mut outcome));
     if common.json {
         render::json(&Document {
             v: view::VERSION,
             node: &site.node,
             at: site.now,
             since,
-            policy: &path,
+            policy: &tried.path,
+            present: tried.present,
             cases: past.cases.len(),
             verdicts: past.verdicts.len(),
             same: outcome.same,
@@ -98,7 +118,10 @@ pub(super) fn run(common: &Common, args: &ReplayArgs) -> CmdResult {
             differences: &outcome.differences,
         })?;
     } else {
-        render::print(page(&past, &outcome, since).text())?;
+        let mut page = Page::default();
+        tried.tell(&mut page);
+        fill(&mut page, &past, &outcome, since);
+        render::print(page.text())?;
     }
     Ok(exit::OK)
 }
@@ -112,6 +135,10 @@ struct Past {
     by_verdict: BTreeMap<VerdictId, Decision>,
     /// When cases of each fault on each resource were opened, oldest first.
     opened: BTreeMap<(String, String), Vec<Stamp>>,
+    /// The partitions of jobs that ran on the node: nothing else in the ledger tells those of the node.
+    partitions: Vec<String>,
+    /// When we brought the node back, for its probation.
+    returns: Vec<Stamp>,
 }
 
 impl Past {
@@ -120,16 +147,14 @@ impl Past {
         let filter = Filter { since: Some(since), synthetic: Some(false), ..Filter::default() };
         let cases = ledger.cases_without_evidence(&filter)?;
         let verdicts = ledger.verdicts(&filter)?;
-        let wanted: std::collections::BTreeSet<&RunId> =
-            verdicts.iter().map(|verdict| &verdict.run).into_set();
-        let spans = if wanted.is_empty() {
-            Vec::new()
-        } else {
-            ledger.spans(&Filter { since: Some(since), ..Filter::default() })?
-        };
+        let wanted: BTreeSet<&RunId> = verdicts.iter().map(|verdict| &verdict.run).into_set();
+        let spans = ledger.spans(&Filter { since: Some(since), ..Filter::default() })?;
+        let mine = spans.iter().filter(|span| span.node == site.node && !span.partition.is_empty());
+        let partitions: BTreeSet<String> = mine.map(|span| span.partition.clone()).into_set();
         let spans =
             spans.into_iter().filter(|span| wanted.contains(&span.run)).map(|span| (span.run.clone(), span));
         let spans = spans.collect();
+        let returns = ledger.load(&Load { spans_since: site.now, run: None })?.returns;
         let (mut by_case, mut by_verdict) = (BTreeMap::new(), BTreeMap::new());
         // Oldest first, so the last word of each stays.
         for decision in ledger.decisions(&filter)? {
@@ -152,7 +177,8 @@ impl Past {
             opened.entry(fault_of(case)).or_default().push(case.opened_at);
         }
         opened.values_mut().for_each(|times| times.sort());
-        Ok(Self { cases, verdicts, spans, by_case, by_verdict, opened })
+        let partitions = partitions.into_iter().collect();
+        Ok(Self { cases, verdicts, spans, by_case, by_verdict, opened, partitions, returns })
     }
 
     /// What the ledger remembered of this fault then, as far back as any rule asks.
@@ -168,17 +194,28 @@ impl Past {
     }
 
     fn replay_case(&self, case: &Case, (catalog, policy): (&Catalog, &Policy), outcome: &mut Outcome) {
+        let then = self.by_case.get(&case.id);
         // As it was before anything was done about it.
         let open = Case { state: CaseState::Open, closed_at: None, stood_down: false, ..case.clone() };
         let place = (case.last_seen, case.node.clone(), case.boot.clone());
-        let mut input = Input::new(place, Trigger::HealthCheck, catalog, policy);
+        let known = !self.partitions.is_empty();
+        let policy = asked(policy, then, (known, true));
+        let mut input = Input::new(place, Trigger::HealthCheck, catalog, &policy);
+        if known && !was_excepted(then) {
+            input.node_record = Asked::Answer(NodeRecord {
+                node: case.node.clone(),
+                partitions: self.partitions.clone(),
+                ..NodeRecord::default()
+            });
+        }
         if policy.asks_for_history() {
-            input.memory = Asked::Answer(self.memory_at(case, policy));
+            input.memory = Asked::Answer(self.memory_at(case, &policy));
         }
         input.fleet = Asked::NoAnswer("not asked in a replay".to_owned());
+        input.returns.clone_from(&self.returns);
         let decided = weigh(&input, &[open], None).0.into_iter().filter(is_of_a_rule);
-        let now = decided.max_by_key(|decision| decision.intent);
-        outcome.compare(self.by_case.get(&case.id), now.as_ref(), || Difference {
+        let now = decided.max_by_key(|decision| decision.intent).map(|now| held_as_then(now, then));
+        outcome.compare(then, now.as_ref(), || Difference {
             at: case.last_seen,
             subject: format!("node {}", case.node),
             case: Some(case.id.clone()),
@@ -196,12 +233,15 @@ impl Past {
         outcome: &mut Outcome,
     ) {
         let Some(span) = self.spans.get(&verdict.run) else { return };
+        let then = self.by_verdict.get(&verdict.id);
         let place = (verdict.at, span.node.clone(), span.boot.clone());
-        let mut input = Input::new(place, Trigger::Epilog, catalog, policy);
+        let policy = asked(policy, then, (!span.partition.is_empty(), false));
+        let mut input = Input::new(place, Trigger::Epilog, catalog, &policy);
         input.span = Some(span.clone());
-        let now =
-            weigh(&input, &[], Some(verdict)).0.into_iter().find(|d| matches!(d.subject, Subject::Run(_)));
-        outcome.compare(self.by_verdict.get(&verdict.id), now.as_ref(), || Difference {
+        let decided = weigh(&input, &[], Some(verdict)).0.into_iter();
+        let now = decided.into_iter().find(|decision| matches!(decision.subject, Subject::Run(_)));
+        let now = now.map(|now| held_as_then(now, then));
+        outcome.compare(then, now.as_ref(), || Difference {
             at: verdict.at,
             subject: format!("job {}", verdict.run),
             case: None,
@@ -211,6 +251,43 @@ impl Past {
             now: None,
         });
     }
+}
+
+/// The policy without the exceptions over what the ledger does not tell: whether the node's partitions and the job's account
+/// are `known`. A hook that does not know takes its subject as listed, to be safe; looking back, what was not held then
+/// is not.
+fn asked<'p>(
+    policy: &'p Policy,
+    then: Option<&Decision>,
+    (partition, account): (bool, bool),
+) -> Cow<'p, Policy> {
+    if (partition && account) || was_excepted(then) {
+        return Cow::Borrowed(policy);
+    }
+    let Except { partitions, accounts, .. } = &policy.except;
+    let except = Except {
+        partitions: if partition { partitions.clone() } else { Vec::new() },
+        accounts: if account { accounts.clone() } else { Vec::new() },
+        ..policy.except.clone()
+    };
+    Cow::Owned(Policy { except, ..policy.clone() })
+}
+
+fn was_excepted(then: Option<&Decision>) -> bool {
+    then.is_some_and(|then| then.gates.iter().any(|gate| gate.name == "exception" && !gate.passed))
+}
+
+/// The same, held by what held the decision of then and cannot be asked again. The order of the gates stays.
+fn held_as_then(mut now: Decision, then: Option<&Decision>) -> Decision {
+    let Some(then) = then.filter(|then| then.intent == now.intent) else { return now };
+    let held = |gate: &triage_core::Gate| !gate.passed && AS_THEN.contains(&gate.name.as_str());
+    for (at, gate) in then.gates.iter().enumerate().filter(|(_, gate)| held(gate)) {
+        match now.gates.iter_mut().find(|now| now.name == gate.name) {
+            Some(now) => now.clone_from(gate),
+            None => now.gates.insert(at.min(now.gates.len()), gate.clone()),
+        }
+    }
+    now
 }
 
 fn fault_of(case: &Case) -> (String, String) {
@@ -249,15 +326,14 @@ impl Outcome {
     }
 }
 
-fn page(past: &Past, outcome: &Outcome, since: Stamp) -> Page {
-    let mut page = Page::default();
+fn fill(page: &mut Page, past: &Past, outcome: &Outcome, since: Stamp) {
     page.line(
         0,
         format_args!(
-            "since {}: {} cases and {} verdicts, {} decided as then, {} otherwise",
+            "since {}: {} and {}, {} decided as then, {} otherwise",
             render::seconds(since),
-            past.cases.len(),
-            past.verdicts.len(),
+            counted(past.cases.len(), "case"),
+            counted(past.verdicts.len(), "verdict"),
             outcome.same,
             outcome.differences.len()
         ),
@@ -274,7 +350,7 @@ fn page(past: &Past, outcome: &Outcome, since: Stamp) -> Page {
     page.heading("Rules");
     page.table(1, &rules);
     if outcome.differences.is_empty() {
-        return page;
+        return;
     }
     page.heading("Decided otherwise, the latest");
     let mut table = Table::new(&["AT", "SUBJECT", "ABOUT", "THEN", "NOW"]);
@@ -296,5 +372,4 @@ fn page(past: &Past, outcome: &Outcome, since: Stamp) -> Page {
     if let Some(more) = outcome.differences.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         page.line(1, format_args!("and {more} more, in --json"));
     }
-    page
 }

@@ -24,6 +24,7 @@ impl Fault {
     /// The case that it opens.
     pub(super) fn case(&self, fault: String, at: Stamp) -> Case {
         let opened_by = EventId::from("policy-test");
+        let is_of_a_check = triage_core::checks::name_of(self.code.as_str()).is_some();
         Case {
             id: CaseId::of(&self.node, &fault, &self.resource.to_string(), &opened_by),
             fault,
@@ -38,7 +39,7 @@ impl Fault {
             provenance: self.provenance,
             synthetic: false,
             advice: self.advice,
-            clears: ClearedBy::None,
+            clears: if is_of_a_check { ClearedBy::CheckPasses } else { ClearedBy::None },
             opened_at: at,
             last_seen: at,
             closed_at: None,

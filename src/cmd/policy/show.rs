@@ -102,7 +102,7 @@ fn page(view: &PolicyView, policy: &Policy) -> Page {
     page.line(
         1,
         format_args!(
-            "drains: at most {} nodes, {} % of a partition (but {}), {} on a switch, {} of a job, {} in {} s",
+            "drains: at most {} nodes, {} % of a partition ({} if that is more), {} on a switch, {} of a job, {} in {} s",
             brake.max_nodes,
             (brake.max_share * 100.0).round(),
             brake.min_nodes,

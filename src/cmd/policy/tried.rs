@@ -5,14 +5,16 @@ use anyhow::bail;
 use serde::Serialize;
 use triage_core::attribute::attribute;
 use triage_core::catalog::Catalog;
+use triage_core::checks::Checking;
+use triage_core::facts::NodeFacts;
 use triage_core::pipeline::{Input, Trigger, weigh};
 use triage_core::policy::Policy;
 use triage_core::{
-    BootId, CauseClass, Code, Culprit, Decision, NodeName, Provenance, Resource, Stamp, Subject,
+    BootId, CauseClass, Code, Culprit, Decision, Gate, NodeName, Provenance, Resource, Stamp, Subject,
 };
 
 use super::scene::{self, Cause, Fault};
-use super::{TestArgs, policy_of};
+use super::{TestArgs, Tried, codes};
 use crate::args::Common;
 use crate::exit::{self, CmdResult};
 use crate::render::{self, Page};
@@ -31,6 +33,8 @@ struct Document<'a> {
     node: &'a NodeName,
     at: Stamp,
     policy: &'a Path,
+    /// There is such a file; without it this is the shipped policy.
+    present: bool,
     answers: Vec<AnswerView<'a>>,
 }
 
@@ -42,9 +46,18 @@ struct AnswerView<'a> {
 
 pub(super) fn run(common: &Common, args: &TestArgs) -> CmdResult {
     let site = Site::find(common)?;
-    let (path, policy) = policy_of(&site, args.policy.as_deref())?;
-    let catalog = site.catalog().0;
-    let test = Test { site: &site, args, catalog: &catalog, policy: &policy };
+    let tried = Tried::read(&site, args.policy.as_deref())?;
+    let (catalog, facts) = (site.catalog().0, NodeFacts::default());
+    let checks = Checking {
+        made: false,
+        facts: &facts,
+        before: None,
+        expect: &site.config.expect,
+        baseline: None,
+        settings: &site.config.checks,
+        last: &[],
+    };
+    let test = Test { site: &site, args, catalog: &catalog, policy: &tried.policy, checks };
     let answers = match args.what.as_slice() {
         [bundle] if Path::new(bundle).is_dir() => test.bundle(Path::new(bundle))?,
         codes => codes.iter().map(|code| test.code(code)).collect::<anyhow::Result<_>>()?,
@@ -55,9 +68,11 @@ pub(super) fn run(common: &Common, args: &TestArgs) -> CmdResult {
             decisions: answer.decisions.iter().map(DecisionView::from).collect(),
         });
         let (v, node, at) = (view::VERSION, &site.node, site.now);
-        render::json(&Document { v, node, at, policy: &path, answers: views.collect() })?;
+        let (policy, present) = (&tried.path, tried.present);
+        render::json(&Document { v, node, at, policy, present, answers: views.collect() })?;
     } else {
         let mut page = Page::default();
+        tried.tell(&mut page);
         answers.iter().for_each(|answer| tell(&mut page, answer));
         render::print(page.text())?;
     }
@@ -69,26 +84,30 @@ struct Test<'a> {
     args: &'a TestArgs,
     catalog: &'a Catalog,
     policy: &'a Policy,
+    /// What the site says of single checks holds here as well.
+    checks: Checking<'a>,
 }
 
 impl Test<'_> {
     fn code(&self, code: &str) -> anyhow::Result<Answer> {
-        let Some(entry) = self.catalog.entry(code) else {
-            bail!(
-                "{code} is neither a code of the catalogue nor a folder: `slurm-triage scan` tells the codes of a log"
-            );
+        let Some(worth) = codes::worth(self.catalog, &self.site.config.checks, code) else {
+            let meant = codes::meant(self.catalog, code).unwrap_or_else(|| {
+                "`slurm-triage scan` tells the codes of a log, `checks` those of checks".to_owned()
+            });
+            bail!("{code} is neither a code nor a folder: {meant}");
         };
         let family = code.split('.').next().unwrap_or_default();
         let resource = match family {
             "xid" | "nvml" => Resource::from("gpu:0000:61:00.0"),
+            _ if code.starts_with("check.gpu_") => Resource::from("gpu:0000:61:00.0"),
             _ => Resource::Host,
         };
         let fault = Fault {
             node: self.site.node.clone(),
             code: Code::from(code),
-            class: self.args.class.unwrap_or(entry.class),
-            confidence: self.args.confidence.unwrap_or(entry.confidence),
-            advice: entry.action,
+            class: self.args.class.unwrap_or(worth.class),
+            confidence: self.args.confidence.unwrap_or(worth.confidence),
+            advice: worth.advice,
             resource: self.args.resource.clone().unwrap_or(resource),
             provenance: if self.args.user_evidence { Provenance::User } else { Provenance::Trusted },
         };
@@ -151,6 +170,7 @@ impl Test<'_> {
         let place = (self.site.now, node.clone(), BootId::from("policy-test"));
         let mut input = Input::new(place, trigger, self.catalog, self.policy);
         scene::at_their_best(&mut input, self.args);
+        input.checks = Some(self.checks);
         input
     }
 
@@ -187,6 +207,18 @@ fn tell(page: &mut Page, answer: &Answer) {
         for gate in &decision.gates {
             let word = if gate.passed { "passed" } else { "held  " };
             page.line(2, format_args!("{word} {}: {}", gate.name, gate.why));
+            if let Some(option) = option_for(gate, &decision.subject) {
+                page.line(2, format_args!("       {option} NAME says it"));
+            }
         }
     }
+}
+
+/// The option that tells what a gate holds for not knowing. Of a node nobody knows an account: only a job has one.
+fn option_for(gate: &Gate, subject: &Subject) -> Option<&'static str> {
+    let asked =
+        [("partition", "--partition"), ("account", "--account"), ("QOS", "--qos"), ("user", "--user")];
+    let asked = if matches!(subject, Subject::Node(_)) { &asked[..1] } else { &asked[..] };
+    let unknown = !gate.passed && gate.why.contains("not known");
+    asked.iter().find(|(fact, _)| unknown && gate.why.contains(fact)).map(|(_, option)| *option)
 }
