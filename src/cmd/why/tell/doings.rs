@@ -136,6 +136,7 @@ pub(super) fn audit(page: &mut Page, story: &Story) {
     for row in story.audit.iter().map(TrailView::from) {
         let what = render::marked(row.what, row.synthetic);
         let outcome = row.outcome();
+        let why = row.why.strip_prefix(&format!("{outcome}: ")).unwrap_or(row.why);
         let outcome = if outcome.is_empty() { outcome } else { format!(", {outcome}") };
         page.line(
             1,
@@ -143,7 +144,7 @@ pub(super) fn audit(page: &mut Page, story: &Story) {
                 "{}  {what} ({}{outcome}): {}",
                 render::millis(row.at),
                 row.who(),
-                render::clip(row.why, LINE)
+                render::clip(why, LINE)
             ),
         );
     }
