@@ -143,19 +143,36 @@ impl Ledger {
     }
 
     /// The latest span of a job's run on this node that has not ended: what an epilog, which is not told when the
-    /// run's prolog began, closes. Array tasks have a job id of their own.
+    /// run's prolog began, closes. Array tasks have a job id of their own. The epilog of a run that was put back into
+    /// the queue while it was here, or that a prolog refused, is told the next run's restart count already; the job is
+    /// let go by all of its nodes before that one begins.
     ///
     /// # Errors
     /// See [`crate::Error`].
     pub fn open_span(&self, cluster: &str, job: u32, restart: u32) -> Result<Option<JobSpan>> {
         self.read(|conn| {
             let sql = format!(
-                "SELECT {} FROM {} WHERE r.cluster = ?1 AND r.job = ?2 AND r.restart = ?3 AND s.ended IS NULL
+                "SELECT {} FROM {} WHERE r.cluster = ?1 AND r.job = ?2 AND r.restart <= ?3 AND s.ended IS NULL
                  ORDER BY r.start DESC LIMIT 1",
                 span::COLUMNS,
                 span::FROM
             );
             Ok(conn.query_row(&sql, params![cluster, job, restart], span::read).optional()?)
+        })
+    }
+
+    /// The first task of the job that was recorded here since the last run of it that is known: when a run began whose
+    /// prolog left no span.
+    ///
+    /// # Errors
+    /// See [`crate::Error`].
+    pub fn first_task(&self, cluster: &str, job: u32) -> Result<Option<Stamp>> {
+        self.read(|conn| {
+            let sql = "SELECT min(t.at) AS at FROM tasks t WHERE t.job = ?1 AND t.cluster IN ('', ?2) AND t.at > ifnull(
+                           (SELECT max(s.ended) FROM job_spans s JOIN runs r ON r.id = s.run
+                            WHERE r.job = ?1 AND r.cluster = ?2), ?3)";
+            let params = params![job, cluster, BEGINNING.micros()];
+            Ok(conn.query_row(sql, params, |row| rows::optional_stamp(row, "at"))?)
         })
     }
 }
@@ -245,17 +262,34 @@ fn span_of(conn: &Connection, run: i64) -> Result<Option<JobSpan>> {
     Ok(conn.query_row(&sql, [run], span::read).optional()?)
 }
 
-/// The tasks of a run. Slurm 22.05 tells its plugins the restart count 0 in every run: the time decides then.
+/// The tasks of a run. The slurmstepd of Slurm 22.05 tells its plugins the restart count 0 in every run: the time decides
+/// then. A job is on a node once at a time, so what lies before the end of the run before, or after the beginning of the
+/// next one, is theirs, however short the pause between them.
 pub(crate) fn tasks(conn: &Connection, run: &RunId, end: Option<Stamp>) -> Result<Vec<(Stamp, TaskEdge)>> {
+    let (before, next) = neighbours(conn, run)?;
     let mut statement = conn.prepare(&format!(
         "SELECT {} FROM tasks t WHERE t.job = ?1 AND t.restart IN (0, ?2) AND t.at BETWEEN ?3 AND ?4
          AND t.cluster IN ('', ?5) ORDER BY t.at, t.rank LIMIT ?6",
         task::COLUMNS
     ))?;
+    // A neighbour that lies within the run was dated by a clock that was set since.
     let from = run.start.plus_micros(-CLOCK_SLACK_US);
+    let from = before.map_or(from, |before| from.max(before.plus_micros(1).min(run.start)));
     let to = end.map_or(FOREVER, |end| end.plus_micros(CLOCK_SLACK_US));
+    let to = next.map_or(to, |next| to.min(next.plus_micros(-1).max(end.unwrap_or(run.start))));
     let params = params![run.job, run.restart, from.micros(), to.micros(), run.cluster, RUN_TASKS];
     rows::collect(&mut statement, params, task::read)
+}
+
+/// When the run of the job before this one ended here, and when the next one began.
+fn neighbours(conn: &Connection, run: &RunId) -> Result<(Option<Stamp>, Option<Stamp>)> {
+    let sql = "SELECT max(CASE WHEN r.start < ?3 THEN s.ended END) AS before,
+                      min(CASE WHEN r.start > ?3 THEN r.start END) AS next
+               FROM runs r JOIN job_spans s ON s.run = r.id WHERE r.job = ?1 AND r.cluster = ?2";
+    let params = params![run.job, run.cluster, run.start.micros()];
+    Ok(conn.query_row(sql, params, |row| {
+        Ok((rows::optional_stamp(row, "before")?, rows::optional_stamp(row, "next")?))
+    })?)
 }
 
 /// Events since the run began; of its node and boot, and up to its end, where its span is known.

@@ -181,6 +181,9 @@ fn about_job(story: &Story) -> String {
         (None, Some(span)) if span.exit.is_some_and(triage_core::ExitStatus::is_success) => {
             "nothing: it ended well".to_owned()
         }
+        (None, Some(span)) if span.exit.is_none() && span.state == "REQUEUED" => {
+            "nothing: this run was put back into the queue before it had ended".to_owned()
+        }
         (None, Some(span)) if !span.is_batch_host() => {
             let host = span.nodes.first().unwrap_or(&span.node);
             format!(

@@ -15,6 +15,9 @@ pub(crate) const FROM: &str = "job_spans s JOIN runs r ON r.id = s.run";
 /// Writes the span's new state. One that has ended is not opened again by a slower program.
 pub(crate) fn put(conn: &Connection, span: &JobSpan) -> Result<()> {
     let run = run::number(conn, &span.run)?;
+    if span.end.is_none() {
+        end_earlier_runs(conn, span)?;
+    }
     let (code, signal) = exit_columns(span.exit);
     conn.execute(
         "INSERT INTO job_spans (run, node, boot, uid, user, partition, nodes, gpus, ask, ended, ended_by,
@@ -42,6 +45,17 @@ pub(crate) fn put(conn: &Connection, span: &JobSpan) -> Result<()> {
             signal,
             span.state,
         ],
+    )?;
+    Ok(())
+}
+
+/// A job is on a node once at a time: what is still open of an earlier run when the next one begins ended without an
+/// epilog that could write. Nobody saw when.
+fn end_earlier_runs(conn: &Connection, span: &JobSpan) -> Result<()> {
+    conn.execute(
+        "UPDATE job_spans SET ended = ?1 WHERE ended IS NULL AND node = ?2 AND run IN
+             (SELECT id FROM runs WHERE job = ?3 AND cluster = ?4 AND start < ?1)",
+        params![span.run.start.micros(), span.node.as_str(), span.run.job, span.run.cluster],
     )?;
     Ok(())
 }

@@ -183,18 +183,38 @@ fn a_run_that_ended_is_not_opened_again_by_a_slower_program() {
 }
 
 #[test]
-fn an_epilog_finds_the_latest_open_run_of_its_job() {
+fn an_epilog_finds_the_latest_open_run_of_its_job_by_the_restart_count_of_the_next_one_too() {
     let place = Place::new();
     let mut ledger = place.open();
     let later = |restart: u32, secs: i64| {
         let run = RunId { restart, start: T0.plus_secs(secs), ..run_of(1) };
         JobSpan { run, ..span(1) }
     };
-    let spans = [span(1), later(0, 50), later(1, 100), span(2)];
-    put(&mut ledger, |batch, record| record(&Batch { spans: &spans, ..batch }));
-    assert_eq!(ledger.open_span("c1", 1, 0).unwrap(), Some(later(0, 50)));
-    assert_eq!(ledger.open_span("c1", 1, 1).unwrap(), Some(later(1, 100)));
-    assert_eq!(ledger.open_span("other", 1, 1).unwrap(), None);
+    let mut open = |span: JobSpan| {
+        put(&mut ledger, |batch, record| record(&Batch { spans: &[span], ..batch }));
+        let found = |restart| ledger.open_span("c1", 1, restart).unwrap();
+        assert_eq!(ledger.open_span("other", 1, 1).unwrap(), None);
+        [found(0), found(1), found(2)]
+    };
+    let [first, second] = [later(0, 50), later(1, 100)].map(Some);
+    open(span(2));
+    open(span(1));
+    assert_eq!(open(later(0, 50)), [first.clone(), first.clone(), first]);
+    assert_eq!(open(later(1, 100)), [None, second.clone(), second]);
+}
+
+#[test]
+fn a_run_whose_epilog_never_came_is_over_when_the_job_begins_again() {
+    let place = Place::new();
+    let mut ledger = place.open();
+    let again = JobSpan { run: RunId { restart: 1, start: T0.plus_secs(90), ..run_of(1) }, ..span(1) };
+    for span in [span(2), span(1), again.clone()] {
+        put(&mut ledger, |batch, record| record(&Batch { spans: &[span], ..batch }));
+    }
+    let spans = all(&ledger).spans;
+    let of = |run: &RunId| spans.iter().find(|span| span.run == *run).unwrap();
+    assert_eq!((of(&run_of(1)).end, of(&run_of(1)).exit), (Some(T0.plus_secs(90)), None));
+    assert_eq!((of(&again.run).end, of(&run_of(2)).end), (None, None));
 }
 
 #[test]

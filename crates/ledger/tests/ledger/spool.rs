@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use triage_core::*;
 use triage_ledger::*;
-use triage_wire::{TaskRecord, encode, spool_file_name};
+use triage_wire::{End, TaskRecord, What, encode, spool_file_name};
 
 use crate::support::*;
 
@@ -105,6 +105,54 @@ fn tasks_come_out_as_they_went_in() {
     assert_eq!(tasks[1].1.ask, JobAsk::Off);
     assert_eq!(tasks[1].0, T0.plus_micros(1));
     assert_eq!(tasks[0].1.step, "0");
+}
+
+/// Where a job's runs follow each other within seconds and no record tells which of them it is of, each has its own tasks.
+#[test]
+fn tasks_of_runs_that_follow_each_other_closely_are_not_mixed() {
+    const TOLD: [u32; 3] = [0, 0, 0];
+    const COUNTED: [u32; 3] = [0, 1, 2];
+    // A batch host's batch script may know the count while the step beside it does not.
+    const HALF: [u32; 3] = [0, 1, 0];
+    for counts in [TOLD, COUNTED, HALF] {
+        let mut spool = Spool::new();
+        // Seconds of start and end; the last one is on the node.
+        let runs = [(0, Some(4)), (5, Some(7)), (8, None)];
+        let mut spans = Vec::new();
+        for (restart, (start, end)) in (0_u32..).zip(runs) {
+            let at = |seconds: i64| T0.plus_secs(seconds);
+            let run = RunId { restart, start: at(start), ..run_of(1) };
+            spans.push(JobSpan { run, end: end.map(at), ..span(1) });
+            for (at, what) in [(start, What::Start), (end.unwrap_or(9), What::End(End::Exit(1)))] {
+                let count = counts[restart as usize];
+                let record = TaskRecord {
+                    at_us: T0.plus_secs(at).plus_micros(-1).max(spans[restart as usize].run.start).micros(),
+                    what,
+                    job: 1,
+                    restart: count,
+                    pid: 100 + restart,
+                    ..TaskRecord::default()
+                };
+                spool.append(&spool_file_name(1, count), &encode(&record));
+            }
+        }
+        let (node, boot) = (node(), boot());
+        for span in &spans {
+            for state in [JobSpan { end: None, ..span.clone() }, span.clone()] {
+                let _ = spool.ledger.record(&Batch { spans: &[state], ..Batch::new(T0, &node, &boot, "t") });
+            }
+        }
+        assert_eq!(spool.import(now()).records, 6);
+        for (pid, span) in (100..).zip(&spans) {
+            let pids: Vec<u32> =
+                spool.ledger.tasks_of(span).unwrap().iter().map(|(_, edge)| edge.pid).collect();
+            assert_eq!(pids, [pid, pid], "{counts:?}, restart {}", span.run.restart);
+            let load = Load { spans_since: T0, run: Some(&span.run) };
+            assert_eq!(spool.ledger.load(&load).unwrap().tasks.len(), 2, "what an epilog is given");
+        }
+        let never_opened = spool.ledger.first_task("c1", 1).unwrap();
+        assert_eq!(never_opened, Some(T0.plus_secs(8)), "since the last run that ended");
+    }
 }
 
 #[test]
