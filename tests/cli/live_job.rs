@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use triage_core::*;
 
-use crate::support::*;
+use crate::support::{self, *};
 
 /// What the job printed: an address, a path, and the name of a user who is called as in the ledger.
 const PRINTED: &str = "\
@@ -119,6 +119,83 @@ fn a_later_run_that_wrote_over_the_output_is_not_taken_for_this_one() {
     knows_the_job(&node, "Restarts=1 JobState=RUNNING");
     let blind = report(&node)["blind"].to_string();
     assert!(blind.contains("a later run"), "{blind}");
+}
+
+/// Slurm keeps one record a job: of a run that another one followed, the ledger alone knows how it ended.
+#[test]
+fn how_a_later_run_fares_is_not_told_of_an_earlier_one() {
+    let expected = report(&node());
+    for later in ["COMPLETED", "CANCELLED", "RUNNING", "PENDING", "TIMEOUT"] {
+        let node = node();
+        knows_the_job(&node, &format!("Restarts=1 JobState={later}"));
+        let report = report(&node);
+        for key in ["class", "confidence", "culprits", "drain", "job"] {
+            assert_eq!(report[key], expected[key], "{later}: {report}");
+        }
+        assert!(!report["story"].to_string().contains(later), "{report}");
+        let (folder, _) = bundle(&node, &[]);
+        let written = fs::read_to_string(folder.join("incident.toml")).unwrap();
+        assert!(!written.contains(later) && written.contains("restart_count = 0"), "{later}: {written}");
+    }
+}
+
+/// A GPU that a health check finds lost when the job has been gone for a while.
+#[test]
+fn a_gpu_that_was_lost_after_the_job_had_ended_did_not_end_it() {
+    for (late, epilog_looked) in [(9, true), (47, true), (47, false), (200, false)] {
+        let node = Node::with(move |ledger| {
+            let end = T0.plus_secs(1_800);
+            let run = run_of(JOB, 0, T0);
+            let tasks = [
+                (T0, task(&run, 0, TaskWhat::Start)),
+                (end, task(&run, 0, TaskWhat::End(ExitStatus::Exit(1)))),
+            ];
+            let span = JobSpan { end: Some(end), exit: Some(ExitStatus::Exit(1)), ..span(run) };
+            let at = end.plus_secs(late);
+            let seen =
+                Observation { source: SourceKind::Nvml, ..line(9, at, "NVML reports the GPU as lost") };
+            let event = event(&seen, "nvml.gpu_lost");
+            let case = case(&event, None);
+            Rows {
+                spans: vec![span],
+                tasks: tasks.to_vec(),
+                observations: vec![seen],
+                events: vec![event],
+                cases: vec![case],
+                ..Rows::default()
+            }
+            .write(ledger, at);
+            if epilog_looked {
+                swept(ledger, end.plus_secs(1), false);
+            }
+            swept(ledger, at, true);
+        });
+        let report = report(&with_output(node, "step 1\n"));
+        assert_ne!(report["class"], "hardware", "{late} s: {report}");
+        assert_eq!(report["confidence"], "suspected", "{late} s: {report}");
+    }
+}
+
+fn swept(ledger: &mut triage_ledger::Ledger, at: Stamp, lost: bool) {
+    let gpu = triage_core::reading::GpuReading {
+        pci: "0000:61:00.0".parse().ok(),
+        lost,
+        ..triage_core::reading::GpuReading::default()
+    };
+    let reading = triage_ledger::Reading {
+        at,
+        boot: boot(),
+        synthetic: false,
+        reading: triage_core::reading::NvmlReading {
+            state: triage_core::reading::NvmlState::Ok,
+            gpus: vec![gpu],
+            ..triage_core::reading::NvmlReading::default()
+        },
+    };
+    let (node, boot) = (support::node(), boot());
+    let batch =
+        triage_ledger::Batch { reading: Some(&reading), ..triage_ledger::Batch::new(at, &node, &boot, "t") };
+    assert!(matches!(ledger.record(&batch).unwrap(), triage_ledger::Recorded::Committed { .. }));
 }
 
 #[test]

@@ -150,6 +150,32 @@ fn only_missing_address(known: &NvmlReading, now: &NvmlReading) -> Option<PciAdd
     }
 }
 
+impl NvmlReading {
+    /// Whether NVML answered and reads nothing wrong of any GPU.
+    pub fn is_healthy(&self) -> bool {
+        self.state == NvmlState::Ok && self.gpus.iter().all(is_healthy)
+    }
+
+    /// Gives a GPU that is lost, and no longer tells its address, the name by which the sweep `before` knew it: all that
+    /// is held against it has one name then, however long it is lost. Of another boot only the one GPU counts that is
+    /// missing now.
+    pub fn name_lost(&mut self, before: &Self, same_boot: bool) {
+        let gone = only_missing_address(before, self);
+        let told: Vec<PciAddress> = self.gpus.iter().filter_map(|gpu| gpu.pci).collect();
+        for gpu in self.gpus.iter_mut().filter(|gpu| gpu.lost && gpu.pci.is_none()) {
+            let is_it = |old: &&GpuReading| match gone {
+                Some(_) => old.pci == gone,
+                None => same_boot && old.index == gpu.index,
+            };
+            let free = |old: &&GpuReading| old.pci.is_some_and(|pci| !told.contains(&pci));
+            let Some(old) = before.gpus.iter().filter(free).find(is_it) else { continue };
+            gpu.pci = old.pci;
+            gpu.uuid = gpu.uuid.take().or_else(|| old.uuid.clone());
+            gpu.serial = gpu.serial.take().or_else(|| old.serial.clone());
+        }
+    }
+}
+
 /// A GPU that is lost may no longer tell its address or UUID; its index is all that is left then.
 fn same_gpu(a: &GpuReading, b: &GpuReading) -> bool {
     match (a.pci, b.pci) {
@@ -249,5 +275,55 @@ fn skeleton(observation: &Observation) -> Event {
         resource: Resource::Host,
         fields: BTreeMap::new(),
         text: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep(gpus: &[(u32, Option<&str>, bool)]) -> NvmlReading {
+        let gpu = |(index, pci, lost): &(u32, Option<&str>, bool)| GpuReading {
+            index: *index,
+            pci: pci.and_then(|pci| pci.parse().ok()),
+            uuid: pci.map(|pci| format!("GPU-{pci}")),
+            lost: *lost,
+            ..GpuReading::default()
+        };
+        NvmlReading { state: NvmlState::Ok, gpus: gpus.iter().map(gpu).collect(), ..NvmlReading::default() }
+    }
+
+    const A: Option<&str> = Some("0000:41:00.0");
+    const B: Option<&str> = Some("0000:52:00.0");
+
+    #[test]
+    fn a_lost_gpu_keeps_its_name_for_as_long_as_it_is_lost() {
+        let mut before = sweep(&[(0, A, false), (1, B, false)]);
+        for _ in 0..3 {
+            let mut now = sweep(&[(0, A, false), (1, None, true)]);
+            now.name_lost(&before, true);
+            assert_eq!(now.gpus[1].pci, B.and_then(|pci| pci.parse().ok()));
+            assert_eq!(now.gpus[1].uuid.as_deref(), Some("GPU-0000:52:00.0"));
+            before = now;
+        }
+    }
+
+    #[test]
+    fn after_a_boot_only_the_one_that_is_missing_can_be_meant() {
+        let before = sweep(&[(0, A, false), (1, B, false)]);
+        let mut moved = sweep(&[(0, None, true), (1, A, false)]);
+        moved.name_lost(&before, false);
+        assert_eq!(moved.gpus[0].pci, B.and_then(|pci| pci.parse().ok()));
+        let mut both = sweep(&[(0, None, true), (1, None, true)]);
+        both.name_lost(&before, false);
+        assert!(both.gpus.iter().all(|gpu| gpu.pci.is_none()), "{both:?}");
+    }
+
+    #[test]
+    fn no_address_is_given_twice() {
+        let before = sweep(&[(0, A, false), (1, B, false)]);
+        let mut now = sweep(&[(0, None, true), (1, A, false), (2, B, false)]);
+        now.name_lost(&before, true);
+        assert_eq!(now.gpus[0].pci, None, "both addresses are in use");
     }
 }

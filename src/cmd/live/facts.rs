@@ -12,8 +12,11 @@ use crate::site::explained;
 /// How long after a run its aftermath is told: the epilog's own sweep, and what the kernel says when devices are let go.
 const AFTERMATH_S: i64 = 60;
 
-/// How long after a run a sweep still shows what it left, seconds: until the next health check or two.
+/// How long after a run a sweep still shows that all is well, seconds: until the next health check or two.
 const SWEEP_S: i64 = 900;
+
+/// How long after a run its own epilogs look: what a later look finds may have come later, and explains no run, seconds.
+pub(super) const AT_ONCE_S: i64 = 30;
 
 /// Most events of a run; as many as its epilog looks at.
 const EVENTS: u32 = 4096;
@@ -74,7 +77,8 @@ fn cases(ledger: &Ledger, span: &JobSpan, now: Stamp) -> anyhow::Result<Vec<Case
     Ok(cases)
 }
 
-/// The first sweep after the run, or of a run that goes on the last; and the one before it in the same boot.
+/// The first sweep after the run, or of a run that goes on the last; and the one before it in the same boot. A sweep long
+/// after the run that finds something wrong does not tell that it was wrong at the end.
 fn sweeps(
     ledger: &Ledger,
     span: &JobSpan,
@@ -90,6 +94,11 @@ fn sweeps(
         None => all.iter().rposition(|reading| reading.at >= span.run.start && reading.at <= now),
     };
     let Some(at) = at else { return Ok((None, all.pop().map(|reading| reading.reading))) };
+    let late = |end: Stamp| all.get(at).is_some_and(|reading| reading.at > end.plus_secs(AT_ONCE_S));
+    if span.end.is_some_and(late) && !all.get(at).is_some_and(|reading| reading.reading.is_healthy()) {
+        all.truncate(at);
+        return Ok((None, all.pop().map(|reading| reading.reading)));
+    }
     let earlier = at.checked_sub(1).and_then(|before| all.get(before)).map(|reading| reading.reading.clone());
     Ok((Some(all.swap_remove(at).reading), earlier))
 }

@@ -53,7 +53,7 @@ impl<'s> Live<'s> {
     ) -> anyhow::Result<Self> {
         let ledger = site.open()?;
         let mut span = find::span(&ledger, site, name)?;
-        let job = record::of(&scontrol(site), &mut span);
+        let job = record::of(&scontrol(site), &mut span, site.now);
         let request = request(&span, &job, args);
         let requeue = job.get().map(|job| job.requeue && job.batch);
         let peers = peers(site, &span);
@@ -143,7 +143,10 @@ fn peers(site: &Site, span: &JobSpan) -> Asked<Vec<PeerEvidence>> {
     match scontrol(site).nodes(&others) {
         Ok(records) => {
             let asked = records.iter().filter(|record| others.contains(&record.node));
-            Asked::Answer(asked.filter_map(peer::read).collect())
+            // What a node saw after the epilogs of the run is news of later.
+            let in_time =
+                |told: &PeerEvidence| span.end.is_none_or(|end| told.at <= end.plus_secs(facts::AT_ONCE_S));
+            Asked::Answer(asked.filter_map(peer::read).filter(in_time).collect())
         }
         Err(error) => Asked::NoAnswer(error.to_string()),
     }

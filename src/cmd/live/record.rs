@@ -3,13 +3,16 @@ use triage_core::pipeline::Asked;
 use triage_core::{ExitStatus, JobRecord, JobSpan, Stamp};
 use triage_host::slurm::Scontrol;
 
-/// Asks, and completes a span whose epilog has not run: its end and exit, where Slurm knows them.
-pub(super) fn of(scontrol: &Scontrol<'_>, span: &mut JobSpan) -> Asked<JobRecord> {
+/// Asks, and completes a span whose epilog has not run: its end and exit, where Slurm knows them. Of a run that another one
+/// followed Slurm knows no more than that it is over.
+pub(super) fn of(scontrol: &Scontrol<'_>, span: &mut JobSpan, now: Stamp) -> Asked<JobRecord> {
     let record = match scontrol.job_of(&span.run) {
         Ok(record) => record,
         Err(error) => return Asked::NoAnswer(error.to_string()),
     };
-    if record.restarts == span.run.restart && span.end.is_none() && is_over(&record) {
+    if record.restarts > span.run.restart {
+        span.end.get_or_insert(now);
+    } else if span.end.is_none() && is_over(&record) {
         span.end = seconds(&record, "EndTime");
         span.exit = record.fields.get("ExitCode").and_then(|text| exit(text));
     }

@@ -52,6 +52,8 @@ pub(super) enum Outside {
     Preempted,
     /// Its time limit.
     TimeLimit,
+    /// It was put back into the queue while it ran, or before it began.
+    Requeued,
 }
 
 impl Ending {
@@ -64,6 +66,7 @@ impl Ending {
             "CANCELLED" | "REVOKED" => Self::Outside(Outside::Cancelled),
             "PREEMPTED" => Self::Outside(Outside::Preempted),
             "TIMEOUT" | "DEADLINE" => Self::Outside(Outside::TimeLimit),
+            "REQUEUED" if run.exit.is_none() => Self::Outside(Outside::Requeued),
             "NODE_FAIL" | "BOOT_FAIL" => Self::NodeFail,
             "OUT_OF_MEMORY" => Self::OutOfMemory,
             "" => match run.exit {

@@ -62,6 +62,9 @@ pub(super) fn weigh(scene: &Scene<'_>) -> Faults {
         weigh_node(scene, node, &mut faults);
     }
     faults.list.arrange_by_key(|blamed| (blamed.fault.at, blamed.node));
+    let after = faults.list.iter().filter(|blamed| scene.came_after(blamed.node, blamed.fault.at));
+    let after: Vec<Discounted> = after.flat_map(|blamed| seen_after(scene, blamed)).collect();
+    faults.discounted.extend(after);
     faults.discounted = summed_up(std::mem::take(&mut faults.discounted));
     faults
 }
@@ -269,6 +272,16 @@ fn cited(scene: &Scene<'_>, said: &[&(Stamp, &Event)]) -> Vec<Evidence> {
     let mut cited: Vec<Evidence> = firsts.into_values().collect();
     cited.arrange();
     cited
+}
+
+/// A fault that was first seen when the run was over stands against its node and explains nothing.
+fn seen_after(scene: &Scene<'_>, blamed: &Blamed) -> Vec<Discounted> {
+    let seconds = blamed.fault.at.micros_since(scene.end()) / 1_000_000;
+    let why = format!(
+        "first seen {seconds} s after the run had ended: held against the node, not taken for the cause"
+    );
+    let one = |evidence: &Evidence| Discounted { evidence: evidence.clone(), count: 1, why: why.clone() };
+    blamed.evidence.iter().map(one).collect()
 }
 
 fn discount(scene: &Scene<'_>, at: Stamp, event: &Event, why: String) -> Discounted {

@@ -102,6 +102,17 @@ impl<'a> Scene<'a> {
         at >= self.evidence.run.start.plus_micros(-TOGETHER) && at <= self.end().plus_secs(LATE_NEWS_S)
     }
 
+    /// Whether a moment lies after the run's end, so that nothing of it can have ended the run. Where nothing tells how far
+    /// the node's clock is off, a word that is a little late may only seem so.
+    pub(super) fn came_after(&self, node: usize, at: Stamp) -> bool {
+        const UNKNOWN_CLOCK: i64 = 180_000_000;
+        let known = self.evidence.nodes.get(node).is_some_and(|what| {
+            !what.tasks.is_empty() || self.evidence.history_of.as_ref() == Some(&what.node)
+        });
+        let slack = if known { TOGETHER } else { UNKNOWN_CLOCK };
+        self.evidence.run.end.is_some_and(|end| at.micros_since(end) > slack)
+    }
+
     /// Whether an event is of the boot the node was in when the run ended.
     pub(super) fn is_of_this_boot(&self, node: usize, event: &Event) -> bool {
         let boot = self.evidence.nodes.get(node).and_then(|node| node.boot);

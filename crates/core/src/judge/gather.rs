@@ -44,7 +44,7 @@ fn facts(input: &Input<'_>, span: &JobSpan) -> RunFacts {
 
 /// Slurm's word for the end. A job that is still being taken down has none yet: its exit code tells then.
 fn state(input: &Input<'_>, span: &JobSpan) -> String {
-    let said = input.job.get().map_or(span.state.as_str(), |job| job.state.as_str());
+    let said = super::record(input, span).map_or(span.state.as_str(), |job| job.state.as_str());
     let final_word = !matches!(said, "RUNNING" | "COMPLETING" | "PENDING" | "SUSPENDED" | "CONFIGURING");
     if final_word { said.to_owned() } else { String::new() }
 }

@@ -8,7 +8,7 @@ mod told;
 
 use crate::attribute::attribute;
 use crate::pipeline::{Input, Trigger};
-use crate::{Case, CauseClass, Confidence, Event, JobAsk, JobSpan, Stamp, TaskWhat, Verdict};
+use crate::{Case, CauseClass, Confidence, Event, JobAsk, JobRecord, JobSpan, Stamp, TaskWhat, Verdict};
 
 /// How close to the end of the run a fault of this node must lie to explain it without the job's own word: the time it
 /// takes a task to notice, and Slurm to take the rest down.
@@ -56,11 +56,15 @@ pub(crate) fn wants_progress(input: &Input<'_>, span: &JobSpan) -> bool {
 /// Whether the job's output may be read and matters: not of a job that Slurm or a person ended, nor of one that asked to be
 /// left alone.
 fn is_open_book(input: &Input<'_>, span: &JobSpan) -> bool {
-    let ended_on_purpose = input
-        .job
-        .get()
+    let ended_on_purpose = record(input, span)
         .is_some_and(|job| matches!(job.state.as_str(), "CANCELLED" | "COMPLETED" | "PREEMPTED"));
     span.ask != JobAsk::Off && !ended_on_purpose
+}
+
+/// What Slurm says of this very run. It keeps one record a job: once the job was put back into the queue, that tells how
+/// the next run fares.
+fn record<'a>(input: &'a Input<'_>, span: &JobSpan) -> Option<&'a JobRecord> {
+    input.job.get().filter(|job| job.restarts <= span.run.restart)
 }
 
 /// Whether the case's fault lies within the run, not long ago, on a part that the run has.

@@ -12,7 +12,7 @@ use crate::{
 const FAULT_TO_END_S: i64 = 45 * 60;
 
 /// A sweep in the epilog sees after the end what happened before it.
-const SEEN_AFTER_END_S: i64 = 60;
+const SEEN_AFTER_END_S: i64 = 30;
 
 /// Most sentences about what could not be seen.
 const MOST_BLIND: usize = 8;

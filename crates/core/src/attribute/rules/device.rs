@@ -113,6 +113,9 @@ fn reaches_beyond(scene: &Scene<'_>, blamed: &Blamed) -> bool {
 
 /// Whether the fault can have ended the run.
 pub(super) fn explains(scene: &Scene<'_>, blamed: &Blamed) -> bool {
+    if scene.came_after(blamed.node, blamed.fault.at) {
+        return false;
+    }
     if is_beside(scene, blamed) && !reaches_beyond(scene, blamed) {
         return false;
     }
@@ -148,7 +151,9 @@ fn gpu_beside(scene: &Scene<'_>, faults: &Faults) -> Option<Claim> {
         let slurm = scene.evidence.nodes.get(blamed.node).map(|node| node.beside.as_slice());
         slurm.unwrap_or_default().contains(&blamed.fault.resource)
     };
-    let blamed = faults.list.iter().filter(told).find(|blamed| is_near_the_end(scene, blamed))?;
+    let in_time =
+        |blamed: &&Blamed| !scene.came_after(blamed.node, blamed.fault.at) && is_near_the_end(scene, blamed);
+    let blamed = faults.list.iter().filter(told).find(in_time)?;
     let why = format!(
         "{} of {}, a GPU the job did not have, failed: {}",
         blamed.fault.resource,

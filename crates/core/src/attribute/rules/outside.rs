@@ -16,6 +16,9 @@ fn judge(scene: &Scene<'_>, _: &Faults) -> Option<Claim> {
         Outside::Preempted => {
             (CauseClass::Unknown, Confidence::Probable, "Slurm took the job's nodes for another job")
         }
+        Outside::Requeued => {
+            (CauseClass::Unknown, Confidence::Probable, "the job was put back into the queue")
+        }
         // A job that stood still for its last part did not run out of time by its own doing.
         Outside::TimeLimit if stalled(scene) => {
             (CauseClass::Unknown, Confidence::Suspected, "the job stood still until its time limit")

@@ -1,5 +1,6 @@
 //! A part of a node broke.
 use super::*;
+use crate::{Event, SourceKind};
 
 #[test]
 fn a_gpu_that_broke_when_the_stall_began_is_named_and_the_timeouts_are_symptoms() {
@@ -53,6 +54,53 @@ fn a_fault_after_the_first_death_did_not_cause_it() {
     let found = attribute(&job.evidence);
     assert_eq!(found.class, CauseClass::Application);
     assert_eq!(drained(&found), ["n2"], "the fault still counts against the node");
+}
+
+/// Nothing that came after the end ended the run, whoever says so; that the node is broken now stands.
+#[test]
+fn a_fault_first_seen_after_the_end_is_no_cause_of_it() {
+    for source in [SourceKind::Nvml, SourceKind::KernelFile] {
+        for (tasks, late, is_cause) in [
+            (true, 1.0, true),
+            (true, 9.0, false),
+            (true, 47.0, false),
+            (false, 1.0, true),
+            (false, 9.0, false),
+        ] {
+            let mut job = if tasks { Job::running(1) } else { Job::new(1) };
+            if tasks {
+                job.dies(0, 999.0, ExitStatus::Exit(1));
+            }
+            job.evidence.history_of = Some("n1".into());
+            job.evidence.nodes[0].nvml = None;
+            job.kernel(0, 1000.0 + late, Event { source, ..broken("nvml.gpu_lost", gpu(1)) });
+            let found = attribute(&job.evidence);
+            let told = (source, tasks, late);
+            assert_eq!(found.class == CauseClass::Hardware, is_cause, "{told:?}: {:?}", found.story);
+            assert_eq!(drained(&found), ["n1"], "{told:?}");
+            let said = found.discounted.iter().any(|one| one.why.contains("after the run had ended"));
+            assert_eq!(said, !is_cause, "{told:?}: {:?}", found.discounted);
+        }
+    }
+}
+
+/// The sweep made at the end says that it was so at the end.
+#[test]
+fn a_gpu_that_the_last_sweep_of_the_run_found_lost_is_its_cause() {
+    let mut job = Job::running(1);
+    job.dies(0, 999.0, ExitStatus::Exit(1)).nvml(0, 1, |gpu| gpu.lost = true);
+    job.kernel(0, 1009.0, Event { source: SourceKind::Nvml, ..broken("nvml.gpu_lost", gpu(1)) });
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, found.rule), (CauseClass::Hardware, "node_fault"), "{:?}", found.story);
+}
+
+#[test]
+fn a_run_that_was_put_back_into_the_queue_failed_of_nothing() {
+    let mut job = Job::running(2);
+    job.evidence.run.exit = None;
+    job.state("REQUEUED").all_killed(1000.0, 15);
+    let found = attribute(&job.evidence);
+    assert_eq!((found.class, found.rule), (CauseClass::Unknown, "ended_from_outside"));
 }
 
 #[test]
