@@ -131,3 +131,20 @@ fn only_so_many_are_told_and_that_there_are_more() {
     node.run(&["parts", "--all", &path]).expect(0).does_not_say("there are others");
     run(&["parts", "--kind", "fridge"]).expect(2);
 }
+
+#[test]
+fn codes_that_find_no_room_are_counted() {
+    let node = Node::with(|ledger| {
+        for (n, code) in (0_u64..).zip(["xid.48", "xid.62", "xid.79", "xid.94"]) {
+            let at = T0.plus_secs(60 + i64::try_from(n).unwrap());
+            let line = line(n, at, "Xid");
+            let event = event(&line, code);
+            let case = Case { fault: code.to_owned(), ..case(&event, None) };
+            let rows =
+                Rows { observations: vec![line], events: vec![event], cases: vec![case], ..Rows::default() };
+            rows.write(ledger, at);
+        }
+    });
+    let path = node.ledger().display().to_string();
+    node.run(&["parts", &path]).expect(0).says("xid.48 xid.62 xid.79 and 1 more");
+}

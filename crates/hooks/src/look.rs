@@ -198,6 +198,19 @@ impl Look {
         self.report(ctx, SourceKind::Nvml, String::new(), begun, seen);
     }
 
+    /// Names the GPUs that are lost as the last sweep did.
+    pub(crate) fn name_lost(&mut self, ctx: &Ctx<'_>, loaded: &Loaded) {
+        let Some(last) = loaded.last_reading.as_ref().filter(|_| !self.drill) else { return };
+        let same_boot = last.boot == ctx.boot;
+        let seen = self.observations.iter_mut().filter_map(|seen| match &mut seen.payload {
+            Payload::Nvml(reading) => Some(&mut **reading),
+            _ => None,
+        });
+        for reading in seen.chain(self.reading.as_mut().map(|kept| &mut kept.reading)) {
+            reading.name_lost(&last.reading, same_boot);
+        }
+    }
+
     fn swept(&mut self, ctx: &Ctx<'_>, reading: NvmlReading) {
         let at = ctx.now();
         self.observations.push(Observation {

@@ -84,6 +84,7 @@ pub fn run(ctx: &mut Ctx<'_>, ledger: &mut Ledger, task: Task<'_>) -> Result<Out
         };
         let look = looked.get_or_insert_with(|| {
             let mut look = look(ctx, &loaded);
+            look.name_lost(ctx, &loaded);
             look.history = history(ledger, trigger, span.as_ref());
             look.checks = Some(checks::look(ctx, ledger, (trigger, span.as_ref()), &loaded, &look));
             look

@@ -2,6 +2,8 @@
 mod rank;
 mod who;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use triage_core::Stamp;
 use triage_hooks::policy_file;
@@ -15,8 +17,8 @@ use crate::view;
 pub(crate) use rank::Kind;
 use rank::Part;
 
-/// Most places of one part that are told in the table.
-const PLACES: usize = 3;
+/// Most places and codes of one part that are told in the table.
+const TOLD: usize = 3;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -62,11 +64,6 @@ fn page(parts: &[Part], more: bool, site: &Site, books: &Books) -> Page {
         ["KIND", "PART", "JOBS LOST", "DRAINS", "WANTED", "FAULTS", "LAST", "WHERE", "CODES", "REMARK"];
     let mut table = Table::new(&head);
     for part in parts {
-        let hidden = part.places.len().saturating_sub(PLACES);
-        let mut places: Vec<String> = part.places.iter().take(PLACES).cloned().collect();
-        if hidden > 0 {
-            places.push(format!("and {hidden} more"));
-        }
         table.row(vec![
             part.kind.word().to_owned(),
             part.name.clone(),
@@ -75,8 +72,8 @@ fn page(parts: &[Part], more: bool, site: &Site, books: &Books) -> Page {
             part.wanted.to_string(),
             part.faults.to_string(),
             render::ago(site.now, part.last),
-            if part.kind == Kind::Node { String::new() } else { places.join(", ") },
-            part.codes.iter().take(PLACES).cloned().collect::<Vec<_>>().join(" "),
+            if part.kind == Kind::Node { String::new() } else { some(&part.places, ", ") },
+            some(&part.codes, " "),
             remark(part, site.now),
         ]);
     }
@@ -85,6 +82,16 @@ fn page(parts: &[Part], more: bool, site: &Site, books: &Books) -> Page {
         page.line(0, "there are others: --limit N or --all shows them");
     }
     page
+}
+
+/// The first ones, and how many there are besides.
+fn some(all: &BTreeSet<String>, between: &str) -> String {
+    let mut told: Vec<String> = all.iter().take(TOLD).cloned().collect();
+    let hidden = all.len().saturating_sub(TOLD);
+    if hidden > 0 {
+        told.push(format!("and {hidden} more"));
+    }
+    told.join(between)
 }
 
 /// What a person should know of it before putting it to work again.

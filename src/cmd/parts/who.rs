@@ -43,13 +43,17 @@ impl Names {
 fn swept(book: &Book, case: &Case) -> Option<String> {
     let before = book.readings.iter().rev().filter(|reading| reading.at <= case.opened_at);
     let after = book.readings.iter().filter(|reading| reading.at > case.opened_at);
-    let mut gpus = before.chain(after).flat_map(|reading| &reading.reading.gpus);
-    let gpu = gpus.find(|gpu| match &case.resource {
-        Resource::Gpu(pci) => gpu.pci == Some(*pci),
-        Resource::GpuIndex(index) => gpu.index == *index,
-        _ => false,
-    })?;
-    gpu.serial.clone().filter(|name| is_name(name)).or_else(|| gpu.uuid.clone().filter(|name| is_name(name)))
+    let mut gpus =
+        before.chain(after).flat_map(|reading| &reading.reading.gpus).filter(|gpu| match &case.resource {
+            Resource::Gpu(pci) => gpu.pci == Some(*pci),
+            Resource::GpuIndex(index) => gpu.index == *index,
+            _ => false,
+        });
+    // A GPU that is lost tells no name; the sweep before it was did.
+    gpus.find_map(|gpu| {
+        let mut names = gpu.serial.iter().chain(&gpu.uuid);
+        names.find(|name| is_name(name)).cloned()
+    })
 }
 
 /// Where it sits.
