@@ -95,7 +95,8 @@ fn was_refused(ledger: &Ledger, run: &RunId) -> bool {
     ledger.actions(&of_run).is_ok_and(|rows| rows.iter().any(refusal))
 }
 
-/// A run that no prolog opened. Slurm has every node of a job run the epilog, also one that no step of it used and where
+/// A run that no prolog opened: the prolog could not write, or slurmd ran none, as that of 22.05 does for a run that soon
+/// follows another one of the job. Slurm has every node of a job run the epilog, also one that no step of it used and where
 /// no prolog ran. Whether the run went well, or never began since another node refused it, cannot be told there, so a
 /// success without a task is none.
 fn made_up(ctx: &Ctx<'_>, ledger: &Ledger, env: &HookEnv, now: Stamp) -> Option<JobSpan> {

@@ -91,7 +91,7 @@ fn a_run_that_is_put_back_into_the_queue_is_one_run_and_no_success() {
     node.prolog(0);
     node.epilog(1, "0");
     let first = run(0, true, None, "REQUEUED");
-    assert_eq!(node.runs(), [first.clone()]);
+    assert_eq!(node.runs(), std::slice::from_ref(&first));
     node.prolog(1);
     assert_eq!(node.runs(), [first.clone(), run(1, false, None, "")]);
     node.epilog(1, "0");
