@@ -33,6 +33,7 @@ pub mod reading;
 pub mod reason;
 pub mod serd;
 mod sources;
+pub mod still;
 pub mod sweep;
 
 pub use model::*;

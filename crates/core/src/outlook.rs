@@ -4,6 +4,7 @@ use crate::attribute::{Attribution, Fault, RunFacts};
 use crate::catalog::Catalog;
 use crate::pipeline::{Asked, Input, Trigger};
 use crate::policy::{Modes, Policy};
+use crate::still::Looks;
 use crate::{
     Action, BootId, Case, CaseId, CaseState, CauseClass, ClearedBy, EventId, Grounds, Intent, JobAsk,
     JobRecord, JobSpan, Mode, NodeName, NodeRecord, Provenance, RunId, Stamp, Verdict, VerdictId, decide,
@@ -55,7 +56,7 @@ fn is_drained(found: &Attribution, node: &NodeName, ended: Ended<'_>, with: (&Ca
     if cases.is_empty() {
         return false;
     }
-    let decided = decide::decide(&input(node, ended, with), &cases, None);
+    let decided = decide::decide(&input(node, ended, with), &cases, None, &Looks::default());
     decided.actions.iter().any(|action| matches!(action, Action::Drain { .. }))
 }
 
@@ -106,7 +107,7 @@ fn about_job(found: &Attribution, ended: Ended<'_>, with: (&Catalog, &Policy)) -
     });
     let verdict = verdict(found, &span.run, input.now);
     input.span = Some(span);
-    let decided = decide::decide(&input, &[], Some(&verdict));
+    let decided = decide::decide(&input, &[], Some(&verdict), &Looks::default());
     let wanted =
         decided.decisions.iter().find(|decision| decision.verdict.is_some() && decision.allowed())?;
     matches!(wanted.intent, Intent::Requeue | Intent::RequeueHold | Intent::Stop).then_some(wanted.intent)

@@ -1,11 +1,14 @@
 //! From an NVML sweep to events. A sweep shows a level, an event is a change: a state that the last sweep of this
-//! boot showed already is no news, so a sick GPU gives one event and not one a minute.
+//! boot showed already is no news, so a sick GPU gives one event and not one a minute - unless its case was closed as
+//! repaired meanwhile.
 use std::collections::BTreeMap;
 
+use crate::detectors::fault_of;
+use crate::pipeline::Input;
 use crate::reading::{GpuReading, NvmlReading, NvmlState};
 use crate::{
     Advice, BootId, CauseClass, ClearedBy, Code, Confidence, Event, EventId, Observation, PciAddress,
-    Resource, Role, SourceKind,
+    Resource, Role, SourceKind, still,
 };
 
 /// What one field of a GPU's reading means when it turns bad.
@@ -116,8 +119,9 @@ pub(crate) fn is_healthy(gpu: &GpuReading) -> bool {
 }
 
 /// What is new against the sweep before this one. `before` comes with the boot it was made in: in another boot its
-/// levels are history, and only the addresses of the GPUs are taken from it.
+/// levels are history, and only the addresses of the GPUs are taken from it. `input`: what is known of cases that were closed.
 pub(crate) fn events(
+    input: Option<&Input<'_>>,
     observation: &Observation,
     reading: &NvmlReading,
     before: Option<(&BootId, &NvmlReading)>,
@@ -130,12 +134,25 @@ pub(crate) fn events(
         let before = last.and_then(|last| last.gpus.iter().find(|g| same_gpu(g, gpu)));
         for sign in SIGNS {
             let Some(text) = (sign.bad)(gpu) else { continue };
-            if before.and_then(sign.bad).as_ref() != Some(&text) {
+            let is_new = before.and_then(sign.bad).as_ref() != Some(&text);
+            if is_new || input.is_some_and(|input| is_news_again(input, reading, gpu, sign)) {
+                let gone = gone.or_else(|| closed_address(input?, reading, sign));
                 events.push(gpu_event(observation, gpu, before, gone, sign, text));
             }
         }
     }
     events
+}
+
+fn closed_address(input: &Input<'_>, reading: &NvmlReading, sign: &Sign) -> Option<PciAddress> {
+    still::closed_address(input, reading, &fault_of(input.catalog, sign.code))
+}
+
+/// What only agrees with a case opens none, so that it never is news twice.
+fn is_news_again(input: &Input<'_>, reading: &NvmlReading, gpu: &GpuReading, sign: &Sign) -> bool {
+    let resource = gpu.pci.map_or(Resource::GpuIndex(gpu.index), Resource::Gpu);
+    let is_it = |other: &Resource| still::may_be_one(reading, other, &resource);
+    sign.role == Role::Root && still::is_news_again(input, &[&fault_of(input.catalog, sign.code)], is_it)
 }
 
 /// The address of the one GPU that was known before and is not told now: a lost GPU tells NVML's index only, while the

@@ -112,7 +112,12 @@ fn what_the_counters_told_before_a_repair_is_forgotten() {
     }
     assert_eq!(flapping(&node).len(), 1);
     for case in std::mem::take(&mut node.cases) {
-        node.closed.push(Closed { fault: case.fault, resource: case.resource, at: at(330) });
+        node.closed.push(Closed {
+            fault: case.fault,
+            resource: case.resource,
+            at: at(330),
+            acquitted: false,
+        });
     }
     node.pass(360, &nics(Some(9), None), &[]);
     assert_eq!(counted(&node), 0, "the look before was before the repair");

@@ -227,7 +227,8 @@ fn a_line_from_before_a_proven_repair_is_history() {
     let off_bus = "NVRM: Xid (PCI:0000:13:00): 79, pid=4711, name=python3, GPU has fallen off the bus.";
     let repaired = |input: &mut Input<'_>| {
         let resource = Resource::from(BAD_GPU);
-        input.past.closed = vec![Closed { fault: "gpu.off_bus".to_owned(), resource, at: at(400) }];
+        input.past.closed =
+            vec![Closed { fault: "gpu.off_bus".to_owned(), resource, at: at(400), acquitted: false }];
     };
     assert_eq!(told(&pass(&[(399, off_bus)], repaired)), []);
     assert_eq!(told(&pass(&[(401, off_bus)], repaired)).len(), 1, "it broke again");
@@ -239,7 +240,8 @@ fn a_moment_of_a_clock_that_was_ahead_makes_no_news_old() {
     let off_bus = "NVRM: Xid (PCI:0000:13:00): 79, pid=4711, name=python3, GPU has fallen off the bus.";
     let closed = |input: &mut Input<'_>| {
         let resource = Resource::from(BAD_GPU);
-        input.past.closed = vec![Closed { fault: "gpu.off_bus".to_owned(), resource, at: at(8 * 3_600) }];
+        input.past.closed =
+            vec![Closed { fault: "gpu.off_bus".to_owned(), resource, at: at(8 * 3_600), acquitted: false }];
     };
     assert_eq!(drains(&pass(&[(590, off_bus)], closed)), 1, "closed in the future");
     let begun = |input: &mut Input<'_>| input.past.since = Some(at(8 * 3_600));

@@ -488,6 +488,7 @@ fn an_uneventful_prolog_is_so_whatever_else_the_ledger_holds() {
         fault: "gpu.off_bus".to_owned(),
         resource: Resource::from(BAD_GPU),
         at: at(10),
+        acquitted: false,
     }];
     assert!(step(&glance).is_uneventful());
     assert_eq!(step(&glance), step(&whole));

@@ -117,6 +117,7 @@ fn a_repair_lets_the_count_begin_anew_and_what_was_before_it_is_forgotten() {
         fault: case.fault,
         resource: case.resource,
         at: at(23 * 600 + 60),
+        acquitted: true,
     });
     for n in 24..47 {
         assert_eq!(opened(&node.lines(&[(n * 600, CE)])), [], "{n}");

@@ -4,7 +4,9 @@ use triage_core::checks::CheckState;
 use triage_core::facts::NodeFacts;
 use triage_core::pipeline::Closed;
 use triage_core::serd::Engine;
-use triage_core::{Case, Decision, Event, Hold, JobSpan, OutCase, RunId, SourceKind, Stamp, TaskEdge};
+use triage_core::{
+    Case, CaseState, Decision, Event, Hold, JobSpan, OutCase, RunId, SourceKind, Stamp, TaskEdge,
+};
 
 use crate::batch::{Cursor, Generation, Reading};
 use crate::error::Result;
@@ -202,10 +204,10 @@ fn open_cases(conn: &Connection) -> Result<Vec<Case>> {
 /// Lines about a fault that was closed longer ago than this are not read any more.
 const CLOSED_LATELY_US: i64 = 7 * 86_400 * 1_000_000;
 
-/// The last closing of each fault on each resource.
+/// The last closing of each fault on each resource. Beside `max` SQLite takes the other columns from the row that has it.
 fn closed(conn: &Connection, since: Stamp) -> Result<Vec<Closed>> {
     let mut statement = conn.prepare(
-        "SELECT c.fault, c.resource, max(c.closed_at) AS at FROM cases c INDEXED BY cases_closed
+        "SELECT c.fault, c.resource, max(c.closed_at) AS at, c.state AS how FROM cases c INDEXED BY cases_closed
          WHERE c.closed_at >= ?1 GROUP BY c.fault, c.resource",
     )?;
     rows::collect(&mut statement, [since.plus_micros(-CLOSED_LATELY_US).micros()], |row| {
@@ -213,6 +215,7 @@ fn closed(conn: &Connection, since: Stamp) -> Result<Vec<Closed>> {
             fault: row.get("fault")?,
             resource: rows::text(row, "resource")?,
             at: rows::stamp(row, "at")?,
+            acquitted: rows::word::<CaseState>(row, "how")? == CaseState::Acquitted,
         })
     })
 }

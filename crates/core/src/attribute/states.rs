@@ -15,7 +15,7 @@ pub(super) fn of_node(scene: &Scene<'_>, node: usize) -> Vec<Event> {
     let Some(what) = scene.evidence.nodes.get(node) else { return Vec::new() };
     let Some(reading) = what.nvml.as_ref() else { return Vec::new() };
     let observation = observation(scene, node);
-    let mut events = sweep::events(&observation, reading, None);
+    let mut events = sweep::events(None, &observation, reading, None);
     // Errors counted since the driver was loaded may be of any earlier job: by themselves they only agree, unless the
     // kernel's word on them is lost.
     let only_agrees = |event: &Event| event.code.as_str() == "nvml.ecc_uncorrected" && what.kernel_read;

@@ -7,9 +7,12 @@ use super::{
     ALL, Check, CheckAction, CheckInput, CheckState, CheckWord, Checking, Finding, Findings, Item, ItemState,
     Setting, Where, gone,
 };
+use crate::detectors::Names;
 use crate::facts::Area;
 use crate::pipeline::{Input, Trigger};
-use crate::{Advice, Case, ClearedBy, Code, Event, EventId, Provenance, Resource, Role, SourceKind, Stamp};
+use crate::{
+    Advice, Case, ClearedBy, Code, Event, EventId, Provenance, Resource, Role, SourceKind, Stamp, still,
+};
 
 /// What the checks of one pass gave.
 #[derive(Debug, Default)]
@@ -20,6 +23,8 @@ pub(crate) struct Checked {
     pub(crate) events: Vec<Event>,
     /// Names of the checks that looked at everything they wanted to.
     sighted: BTreeMap<String, Seen>,
+    /// Check and resource of what was bad and could not be looked at in this pass.
+    unseen: BTreeSet<(String, String)>,
     /// Fault and resource of what a check had found bad and has now found good for long enough.
     mended: BTreeSet<(String, String)>,
 }
@@ -48,6 +53,11 @@ impl Checked {
         super::name_of(case.code.as_str())
             .and_then(|name| self.sighted.get(name))
             .is_some_and(|seen| !seen.items.contains(&resource) && !seen.blind_on.contains(&resource))
+    }
+
+    /// Whether the check looked in this pass and could not see the case's resource.
+    pub(crate) fn is_unseen(&self, state: &CheckState, same: impl Fn(&str) -> bool) -> bool {
+        self.unseen.iter().any(|(name, resource)| *name == state.name && same(resource))
     }
 
     /// Whether the check that knows the case's fault had found its resource bad, and no check does any more. `same` tells
@@ -189,6 +199,9 @@ impl Checked {
         for (key, item) in before {
             if !items.contains_key(key) {
                 let unseen = whole || blind_on.contains(key);
+                if unseen {
+                    self.unseen.insert((judged.name.to_owned(), key.clone()));
+                }
                 let kept =
                     if unseen { Some(item.clone()) } else { turned_good(input, judged.setting, item, at) };
                 if kept.is_none() && item.state != ItemState::Waiting {
@@ -210,7 +223,8 @@ impl Checked {
     }
 
     /// Whether a bad resource is worth an event: it turned bad, was bad in another boot, or its case asks for less than
-    /// the check may ask for now. A case that a person acquitted is not opened again while nothing changes.
+    /// the check may ask for now; or it is still bad though its case was closed as repaired. A case that a person acquitted is
+    /// not opened again while nothing changes.
     fn is_news(
         &self,
         input: &Input<'_>,
@@ -225,7 +239,9 @@ impl Checked {
                 && case.resource == finding.resource
                 && case.advice < advice(judged, input.trigger)
         });
-        !known || asks_less
+        let names = Names::new(input);
+        let is_it = |resource: &Resource| names.are_one(resource, &finding.resource);
+        !known || asks_less || still::is_news_again(input, &[&judged.code, fault_of(judged.name)], is_it)
     }
 }
 

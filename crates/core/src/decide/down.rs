@@ -2,13 +2,20 @@
 use super::{Decided, Draft, bounds, gates, node};
 use crate::pipeline::{Asked, Input, Trigger};
 use crate::policy::Matched;
+use crate::still::Looks;
 use crate::{Action, Case, Intent, Mode, Subject, fleet};
 
 /// Decides about setting the node down for `case`, whose rule asks for that. The node is drained for it first, so that a
 /// controller with `ReturnToService=2` does not bring it back, and a brake can still be heard before jobs are ended.
 ///
 /// Not from a prolog: nobody has counted the other nodes then, and jobs that were ended do not come back by themselves.
-pub(super) fn decide(input: &Input<'_>, case: &Case, matched: &Matched<'_>, decided: &mut Decided) {
+pub(super) fn decide(
+    input: &Input<'_>,
+    case: &Case,
+    matched: &Matched<'_>,
+    looks: &Looks,
+    decided: &mut Decided,
+) {
     let is_down = |record: &crate::NodeRecord| record.state.iter().any(|word| word == "DOWN");
     if input.trigger == Trigger::Prolog || input.node_record.get().is_some_and(is_down) {
         return;
@@ -16,7 +23,7 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, matched: &Matched<'_>, deci
     // Both words have to say so: a node is set down by way of its drain.
     let modes = [Intent::Drain, Intent::Down].map(|intent| matched.mode_for(&input.policy.mode, intent));
     let mode = if modes.contains(&Mode::Monitor) { Mode::Monitor } else { Mode::Act };
-    let mut gates = node::drain(input, case, matched, mode);
+    let mut gates = node::drain(input, case, matched, mode, gates::seen(looks, case));
     gates.push(known(input));
     let draft = Draft {
         subject: Subject::Node(case.node.clone()),

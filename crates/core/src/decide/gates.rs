@@ -1,6 +1,7 @@
 //! The gates. Each says whether it lets the action through, and why, in one sentence.
 use crate::checks::{self, CheckAction};
 use crate::pipeline::{Asked, Input};
+use crate::still::Looks;
 use crate::{
     Case, CauseClass, ClearedBy, ExitStatus, Gate, JobAsk, JobRecord, JobSpan, Mode, NodeRecord, Provenance,
     Verdict, reason,
@@ -35,6 +36,12 @@ pub(super) fn check(input: &Input<'_>, case: &Case) -> Option<Gate> {
         (Mode::Act, CheckAction::Refuse | CheckAction::Drain) => return None,
     };
     Some(gate("check", false, why))
+}
+
+/// What only a check has told of is acted upon while the check finds it so: not once it finds the thing good, though that must
+/// last for a while before the case is closed, and not while it cannot look.
+pub(super) fn seen(looks: &Looks, case: &Case) -> Option<Gate> {
+    looks.not_bad(case).map(|why| gate("check", false, why))
 }
 
 /// What a job can write never reaches a node.

@@ -14,6 +14,7 @@ pub(crate) mod repair;
 pub(crate) mod running;
 
 use crate::pipeline::{Input, Trigger};
+use crate::still::Looks;
 use crate::{Action, Case, Decision, DecisionId, Gate, Intent, Mode, Subject, Verdict};
 
 /// What this stage found.
@@ -24,15 +25,15 @@ pub(crate) struct Decided {
 }
 
 /// Decides about this node and, at a run's end, about the run.
-pub(crate) fn decide(input: &Input<'_>, cases: &[Case], verdict: Option<&Verdict>) -> Decided {
+pub(crate) fn decide(input: &Input<'_>, cases: &[Case], verdict: Option<&Verdict>, looks: &Looks) -> Decided {
     let mut decided = Decided::default();
     for case in cases.iter().filter(|case| case.is_open()) {
-        node::decide(input, case, &mut decided);
+        node::decide(input, case, looks, &mut decided);
     }
-    repair::decide(input, cases, &mut decided);
+    repair::decide(input, cases, looks, &mut decided);
     publish::decide(input, cases, &mut decided);
     if input.trigger == Trigger::Prolog {
-        prolog::decide(input, cases, &mut decided);
+        prolog::decide(input, cases, looks, &mut decided);
     }
     if let Some(verdict) = verdict {
         job::decide(input, cases, verdict, &mut decided);

@@ -2,9 +2,10 @@
 use super::{Decided, Draft, bounds, claims, down, gates};
 use crate::pipeline::Input;
 use crate::policy::Matched;
-use crate::{Action, Case, Gate, Intent, Mode, Subject, fleet, reason};
+use crate::still::Looks;
+use crate::{Action, Case, CaseState, Gate, Intent, Mode, Subject, fleet, reason};
 
-pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
+pub(super) fn decide(input: &Input<'_>, case: &Case, looks: &Looks, decided: &mut Decided) {
     let repeats = claims::repeats(input, case);
     let matched = input.policy.rule_for(&claims::of_case(input, case, repeats.as_deref()));
     // A rule may want a drain for a class; a case whose evidence asks for less than that only gets a note.
@@ -18,7 +19,9 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
         return;
     }
     let mode = matched.mode_for(&input.policy.mode, intent);
-    let gates = if intent == Intent::Drain { drain(input, case, &matched, mode) } else { Vec::new() };
+    // What was drained for already stays drained until its case is closed, whatever the check finds meanwhile.
+    let seen = gates::seen(looks, case).filter(|_| case.state != CaseState::Acted);
+    let gates = if intent == Intent::Drain { drain(input, case, &matched, mode, seen) } else { Vec::new() };
     let draft = Draft {
         subject: Subject::Node(case.node.clone()),
         intent,
@@ -61,7 +64,7 @@ pub(super) fn decide(input: &Input<'_>, case: &Case, decided: &mut Decided) {
         }));
     }
     if wanted == Intent::Down {
-        down::decide(input, case, &matched, decided);
+        down::decide(input, case, &matched, looks, decided);
     }
 }
 
@@ -74,7 +77,13 @@ const fn and_then(wanted: Intent) -> &'static str {
     }
 }
 
-pub(super) fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> Vec<Gate> {
+pub(super) fn drain(
+    input: &Input<'_>,
+    case: &Case,
+    matched: &Matched<'_>,
+    mode: Mode,
+    seen: Option<Gate>,
+) -> Vec<Gate> {
     let limits = &input.policy.node;
     let mut gates = vec![
         gates::provenance(case),
@@ -85,6 +94,7 @@ pub(super) fn drain(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode:
         bounds::excepted_node(input, &input.policy.except),
     ];
     gates.extend(gates::check(input, case));
+    gates.extend(seen);
     gates.extend(bounds::probation(input, case));
     gates.extend(bounds::doubt(matched));
     gates.push(gates::mode(mode));

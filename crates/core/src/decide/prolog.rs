@@ -2,9 +2,10 @@
 use super::{Decided, Draft, bounds, claims, gates};
 use crate::pipeline::Input;
 use crate::policy::Matched;
+use crate::still::Looks;
 use crate::{Action, Case, Gate, Intent, Mode, Subject};
 
-pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
+pub(super) fn decide(input: &Input<'_>, cases: &[Case], looks: &Looks, decided: &mut Decided) {
     let Some(span) = &input.span else { return };
     for case in cases.iter().filter(|case| case.is_open() && case.advice.wants_node_out()) {
         let repeats = claims::repeats(input, case);
@@ -18,7 +19,7 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
             intent: Intent::RefuseJob,
             rule: matched.name,
             mode,
-            gates: gates(input, case, &matched, mode),
+            gates: gates(input, case, &matched, (mode, looks)),
             case: Some(case),
             verdict: None,
             synthetic: case.synthetic,
@@ -36,7 +37,7 @@ pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
 }
 
 /// Slurm drains the node of a prolog that refuses, so what holds a drain holds a refusal as well.
-fn gates(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> Vec<Gate> {
+fn gates(input: &Input<'_>, case: &Case, matched: &Matched<'_>, (mode, looks): (Mode, &Looks)) -> Vec<Gate> {
     let mut gates = vec![
         gates::provenance(case),
         gates::stood_down(case),
@@ -44,6 +45,7 @@ fn gates(input: &Input<'_>, case: &Case, matched: &Matched<'_>, mode: Mode) -> V
         bounds::excepted_node(input, &input.policy.except),
     ];
     gates.extend(gates::check(input, case));
+    gates.extend(gates::seen(looks, case));
     gates.extend(bounds::doubt(matched));
     gates.extend([bounds::held_by_brake(input, case), gates::mode(mode)]);
     gates

@@ -11,19 +11,20 @@ use super::gates::gate;
 use super::{Decided, Draft, bounds, claims};
 use crate::pipeline::{Input, Trigger};
 use crate::policy::{Command, Step};
+use crate::still::Looks;
 use crate::{
     Action, Advice, BootId, Case, CaseState, ClearedBy, Gate, Intent, Mode, NodeRecord, Payload, Resource,
     Stamp, Subject, Try, reason,
 };
 
 /// Decides about every case for which this node is out.
-pub(super) fn decide(input: &Input<'_>, cases: &[Case], decided: &mut Decided) {
+pub(super) fn decide(input: &Input<'_>, cases: &[Case], looks: &Looks, decided: &mut Decided) {
     let Some(record) = input.node_record.get().filter(|_| input.trigger == Trigger::HealthCheck) else {
         return;
     };
     for out in &input.out {
         let case = cases.iter().find(|case| case.id == out.case.id).unwrap_or(&out.case);
-        let way = Way { input, cases, record, case, tries: &out.tries };
+        let way = Way { input, cases, looks, record, case, tries: &out.tries };
         if case.stood_down {
             continue;
         }
@@ -55,6 +56,7 @@ struct Asks<'a> {
 struct Way<'a, 'i> {
     input: &'a Input<'i>,
     cases: &'a [Case],
+    looks: &'a Looks,
     record: &'a NodeRecord,
     case: &'a Case,
     tries: &'a [Try],
@@ -83,7 +85,8 @@ impl Way<'_, '_> {
     }
 
     fn mend(&self, decided: &mut Decided) {
-        if self.case.state != CaseState::Acted {
+        // What its check finds good now needs no more than to stay so.
+        if self.case.state != CaseState::Acted || self.looks.not_bad(self.case).is_some() {
             return;
         }
         let repair = &self.input.policy.repair;
@@ -146,13 +149,18 @@ impl Way<'_, '_> {
                 decided,
                 Intent::Verify,
                 mode,
-                vec![self.no_other_case()],
+                vec![self.no_other_case(), self.not_read_as_bad()],
                 "tests before the return",
                 |decision| Action::Verify { node, case, boot, commands, decision },
             );
             return;
         }
-        let gates = vec![self.no_other_case(), self.verified(!wanted.is_empty()), self.not_flapping()];
+        let gates = vec![
+            self.no_other_case(),
+            self.not_read_as_bad(),
+            self.verified(!wanted.is_empty()),
+            self.not_flapping(),
+        ];
         let why = format!("repaired: {}", self.case.why);
         let from_down = self.tried("down", None).is_some_and(|tried| tried.went_well == Some(true));
         self.step(decided, Intent::Resume, mode, gates, &why, |decision| Action::Resume {
@@ -270,6 +278,17 @@ impl Way<'_, '_> {
                 format!("{} on {} still stands [case {}]", case.code, case.resource, case.id),
             ),
             None => gate("other_case", true, "no other case wants the node out"),
+        }
+    }
+
+    /// Whoever closed the case: while a sensor reads the very thing as bad, jobs would fail on it. What the site lets the
+    /// case's check only note keeps no node out here either.
+    fn not_read_as_bad(&self) -> Gate {
+        const NAME: &str = "sensor";
+        let noted = super::gates::check(self.input, self.case).is_some();
+        match self.looks.still_bad(self.case).filter(|_| !noted) {
+            Some(why) => gate(NAME, false, format!("{}: {why}", self.case.resource)),
+            None => gate(NAME, true, format!("no check reads {} as bad", self.case.resource)),
         }
     }
 

@@ -17,13 +17,13 @@ const OF_READINGS: &[(&str, &[&str])] = &[
 const RECOVERY: &str = "gpu.recovery";
 
 /// The fault class of a code.
-pub(super) fn fault_of(catalog: &Catalog, code: &str) -> String {
+pub(crate) fn fault_of(catalog: &Catalog, code: &str) -> String {
     let of_reading = OF_READINGS.iter().find(|(_, codes)| codes.contains(&code)).map(|(fault, _)| *fault);
     let of_reading = of_reading.or_else(|| crate::checks::fault_of(code));
     of_reading.map_or_else(|| catalog.fault_of(code), str::to_owned)
 }
 
 /// Whether evidence of this fault joins another open case of the same resource.
-pub(super) fn joins_any(fault: &str) -> bool {
+pub(crate) fn joins_any(fault: &str) -> bool {
     fault == RECOVERY
 }

@@ -25,6 +25,7 @@ mod storage;
 mod undone;
 
 pub use book::CaseBook;
+pub(crate) use faults::{fault_of, joins_any};
 pub(crate) use same::Names;
 pub(crate) use state_check::close_what_passes;
 

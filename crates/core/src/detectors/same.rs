@@ -26,6 +26,11 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// By facts that were read of the node.
+    pub(crate) const fn of(facts: Option<&'a NodeFacts>) -> Self {
+        Self { now: facts, before: None }
+    }
+
     /// Whether `a` and `b` are one thing.
     pub(crate) fn are_one(&self, a: &Resource, b: &Resource) -> bool {
         if a == b {

@@ -28,6 +28,8 @@ pub struct Closed {
     pub resource: Resource,
     /// When the case was closed.
     pub at: Stamp,
+    /// A person called it no fault. What is closed otherwise counts as repaired.
+    pub acquitted: bool,
 }
 
 /// Something a job uses at the end of a chain of PCIe bridges.

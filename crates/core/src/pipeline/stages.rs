@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, Need, Output, Trigger};
 use crate::detectors::CaseBook;
+use crate::still::Looks;
 use crate::{
     Action, Case, CaseId, CauseClass, Confidence, Decision, Event, EventId, Observation, Payload, Provenance,
     Role, Verdict, checks, decide, detectors, judge, serd, sources, sweep,
@@ -39,7 +40,7 @@ pub fn step(input: &Input<'_>) -> Output {
         let verdict = judge::verdict(input, &events, &cases);
         borne_out(verdict.as_ref(), &cases).for_each(|id| book.bear_out(id));
         let cases = book.all();
-        let decided = decide::decide(input, &cases, verdict.as_ref());
+        let decided = decide::decide(input, &cases, verdict.as_ref(), &Looks::new(input, &checked, &cases));
         if asks_for_fleet(input, &decided.actions) {
             output.needs.push(Need::Fleet);
         } else {
@@ -76,7 +77,7 @@ fn borne_out<'a>(verdict: Option<&'a Verdict>, cases: &'a [Case]) -> impl Iterat
 /// What the policy makes of cases and a verdict that are given: the last stage alone, for trying a policy out. Nothing
 /// is asked for; what the input does not hold is taken as not known.
 pub fn weigh(input: &Input<'_>, cases: &[Case], verdict: Option<&Verdict>) -> (Vec<Decision>, Vec<Action>) {
-    let decided = decide::decide(input, cases, verdict);
+    let decided = decide::decide(input, cases, verdict, &Looks::default());
     (decided.decisions, decided.actions)
 }
 
@@ -95,7 +96,7 @@ fn events_of(input: &Input<'_>, observation: &Observation) -> Vec<Event> {
         Payload::Line(_) => input.catalog.classify(observation).into_iter().collect(),
         Payload::Nvml(reading) => {
             let before = input.last_reading.as_ref().map(|(boot, last)| (boot, last));
-            sweep::events(observation, reading, before)
+            sweep::events(Some(input), observation, reading, before)
         }
         Payload::Gap { .. } | Payload::Blind { .. } => sources::event(observation).into_iter().collect(),
         Payload::Task(_) => Vec::new(),

@@ -104,6 +104,7 @@ fn a_word_said_while_a_pass_runs_is_not_lost_and_neither_is_what_the_pass_found(
     assert_eq!(pass.record(&batch).unwrap(), Recorded::Stale);
     let anew = pass.load(&Load { spans_since: T0, run: None }).unwrap();
     assert!(anew.cases.is_empty(), "what a person closed is not open");
+    assert!(anew.closed.iter().any(|closed| closed.acquitted && closed.fault == case.fault), "nor forgotten");
     let reopened = Case { id: CaseId::from("0badcafe"), events: vec![more.id.clone()], ..case.clone() };
     let batch = Batch { based_on: Some(anew.generation), cases: &[reopened], ..batch };
     assert!(matches!(pass.record(&batch).unwrap(), Recorded::Committed { .. }));

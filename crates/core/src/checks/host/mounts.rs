@@ -88,6 +88,9 @@ fn read_only(input: &CheckInput<'_>, findings: &mut Findings) {
     let Some(mounts) = said(input.facts.mounts.as_ref()) else { return };
     let expected = expected(input, mounts);
     let before = input.before.and_then(|before| said(before.mounts.as_ref()));
+    // A disk that failed is not well again once its filesystem is unmounted.
+    let is_there = |known: &Resource| matches!(known, Resource::Fs(path) if mounted(mounts, path).is_some());
+    input.blind_on_gone(findings, is_there);
     // What another mount covers nobody can write to: the read-only image below a live system's root, for one.
     let seen = |mount: &&Mount| mounted(mounts, &mount.path).is_some_and(|last| std::ptr::eq(last, *mount));
     for mount in mounts.mounted.iter().filter(|mount| mount.read_only).filter(seen) {
