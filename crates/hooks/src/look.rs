@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use triage_core::attribute::PastRun;
 use triage_core::catalog::Origin;
-use triage_core::reading::NvmlReading;
+use triage_core::reading::{NvmlReading, NvmlState};
 use triage_core::{CauseClass, Confidence, Observation, Payload, Provenance, SourceKind, Stamp};
 use triage_host::config::{Config, KernelLogSource, NvmlEnabled};
 use triage_host::kernel_log::{self, KernelLog, KernelRead, Limits};
@@ -186,8 +186,9 @@ impl Look {
         };
         let seen = match probe.run() {
             Ok(reading) => {
+                let seen = told(&reading);
                 self.swept(ctx, reading);
-                Seen::Read
+                seen
             }
             Err(failure) => {
                 log::warn!("nvml: {failure}");
@@ -226,6 +227,15 @@ impl Look {
         });
         self.reading = Some(Reading { at, boot: ctx.boot.clone(), synthetic: false, reading });
     }
+}
+
+/// A library that is missing, or that has no driver to ask, has told of no GPU.
+fn told(reading: &NvmlReading) -> Seen {
+    if reading.state == NvmlState::Ok {
+        return Seen::Read;
+    }
+    log::warn!("nvml: {}", reading.detail);
+    Seen::Blind { reason: reading.detail.clone(), hung: None }
 }
 
 /// What leaves no question for another source.

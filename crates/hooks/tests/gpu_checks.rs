@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use triage_core::checks::CheckWord;
 use triage_core::{Advice, Case, CaseState, NodeName, Stamp};
-use triage_ledger::{Filter, Ledger, OpenOptions};
+use triage_ledger::{Closed, Closing, Filter, Ledger, OpenOptions, TrailFacts, Word};
 
 // Naming the crate is what makes Cargo build the simulator's shared object next to this test.
 use nvidia_ml as _;
@@ -190,4 +190,61 @@ fn a_mig_layout_other_than_slurms_is_one_case_with_both_layouts() {
     assert_eq!(case.why, "MIG devices 3x 1g.10gb, 2x 1g.10gb, 1x 3g.40gb in slurm.conf");
     layout("[\"3g.40gb\", \"1g.10gb\", \"1g.10gb\"]");
     assert_eq!(cases(&node.check())[0].state, CaseState::Resolved);
+}
+
+/// A person closes the only open case.
+fn close(node: &Node, closing: Closing) -> Case {
+    let now = Stamp::from_micros(
+        i64::try_from(
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros(),
+        )
+        .unwrap(),
+    );
+    let mut ledger =
+        Ledger::open(&node.at("state/ledger.db"), &OpenOptions::writer(Duration::from_secs(5), now)).unwrap();
+    let open: Vec<Case> = cases(&ledger).into_iter().filter(Case::is_open).collect();
+    let [case] = &open[..] else { panic!("{open:?}") };
+    let facts = TrailFacts::default();
+    let word = Word { now, program: "slurm-triage", actor: "ada", reason: "riser reseated", person: &facts };
+    assert!(matches!(ledger.close_case(&case.id, closing, &word, &[]).unwrap(), Closed::Now { .. }));
+    case.clone()
+}
+
+#[test]
+fn a_lost_gpu_that_was_called_repaired_has_a_case_again_at_the_next_health_check() {
+    for (closing, opens) in [(Closing::Acknowledged, true), (Closing::Acquitted, false)] {
+        let node = Node::new(NO_LEARNING);
+        node.check();
+        node.file("lost-2", "");
+        node.check();
+        let first = close(&node, closing);
+        for _ in 0..2 {
+            let ledger = node.check();
+            let open: Vec<Case> = cases(&ledger).into_iter().filter(Case::is_open).collect();
+            let told: Vec<&str> = open.iter().map(|case| case.code.as_str()).collect();
+            assert_eq!(told, if opens { vec!["nvml.gpu_lost"] } else { vec![] }, "{closing:?}");
+            assert!(open.iter().all(|case| case.resource == first.resource && case.id != first.id));
+            assert_eq!(state(&ledger, "gpu_lost"), CheckWord::Bad);
+        }
+    }
+}
+
+#[test]
+fn a_library_that_is_not_there_is_a_blind_source_and_no_missing_driver() {
+    let node = Node::new(&format!("{NO_LEARNING}[checks.gpu_driver]\nbad_for_s = 0\n"));
+    let config = fs::read_to_string(node.at("triage.toml")).unwrap();
+    let library = |line: &&str| line.starts_with("library");
+    let named = config.lines().find(library).unwrap();
+    node.file("triage.toml", &config.replace(named, "library = \"/nonexistent/libnvidia-ml.so.1\""));
+    let ledger = node.check();
+    let sources = ledger.sources().unwrap();
+    let nvml = sources.iter().find(|row| row.source.word() == "nvml").unwrap();
+    assert!(nvml.blind_since.is_some() && nvml.last_ok.is_none(), "{nvml:?}");
+    assert_eq!(nvml.reason, "/nonexistent/libnvidia-ml.so.1: no such library");
+    for name in ["gpu_lost", "gpu_count", "gpu_driver"] {
+        let check = ledger.checks().unwrap().into_iter().find(|check| check.name == name).unwrap();
+        assert_eq!(check.state, CheckWord::Blind, "{check:?}");
+        assert!(check.text.contains("no such library"), "{check:?}");
+    }
+    assert_eq!(cases(&ledger), []);
 }

@@ -35,6 +35,11 @@ fn evaluate(input: &CheckInput<'_>, findings: &mut Findings) {
                 findings.remark(reading.driver_version.clone().unwrap_or_default());
                 return;
             }
+            // A path of the site's own that leads nowhere is no word on the driver.
+            NvmlState::LibraryMissing if reading.detail.starts_with('/') => {
+                findings.blind(format!("NVML: {}", reading.detail));
+                return;
+            }
             NvmlState::LibraryMissing => "libnvidia-ml.so.1 is not installed".to_owned(),
             NvmlState::DriverNotLoaded => "the kernel driver is not loaded".to_owned(),
             NvmlState::VersionMismatch => "library and kernel driver are of different versions".to_owned(),

@@ -44,7 +44,7 @@ fn sweep<'a>(input: &CheckInput<'a>, findings: &mut Findings) -> Option<&'a Nvml
     match input.nvml {
         Some(reading) if reading.state == NvmlState::Ok => Some(reading),
         Some(reading) if matches!(reading.state, NvmlState::LibraryMissing | NvmlState::DriverNotLoaded) => {
-            no_driver(input, findings);
+            no_driver(input, findings, &reading.detail);
             None
         }
         Some(reading) => {
@@ -56,16 +56,16 @@ fn sweep<'a>(input: &CheckInput<'a>, findings: &mut Findings) -> Option<&'a Nvml
             None
         }
         None => {
-            no_driver(input, findings);
+            no_driver(input, findings, "");
             None
         }
     }
 }
 
 /// Without its driver a node that should have GPUs tells nothing of them, which is not that they are well.
-fn no_driver(input: &CheckInput<'_>, findings: &mut Findings) {
+fn no_driver(input: &CheckInput<'_>, findings: &mut Findings, detail: &str) {
     if count::expected(input).is_some_and(|(count, _)| count > 0) {
-        findings.blind("NVML: no driver");
+        findings.blind(format!("NVML: {}", if detail.is_empty() { "no driver" } else { detail }));
     } else {
         findings.remark("no NVIDIA driver");
     }
