@@ -22,6 +22,10 @@ const ANSWER_CAP: usize = 4 * 1024 * 1024;
 /// How often a taken lock is tried. A sweep over eight healthy GPUs takes a few hundred milliseconds.
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
+/// Who has waited this long for the probes of other programs waited for ones that hang: all that take turns here need no more
+/// than seconds together.
+const HANGS: Duration = Duration::from_secs(10);
+
 /// How to run the probe.
 pub struct Probe<'a> {
     /// Runs it.
@@ -68,8 +72,8 @@ pub enum ProbeFailure {
     /// It died: inside a damaged library, for instance.
     #[error("the probe was ended by signal {0}")]
     Died(i32),
-    /// Another program's probe took all the time there was. Its reading is as good.
-    #[error("another program's probe was still running after {} ms", .0.as_millis())]
+    /// Other programs' probes took all the time there was. Where that was little, their reading is as good.
+    #[error("another program's probe {} after {} ms", if *.0 < HANGS { "was still running" } else { "hung: no answer" }, .0.as_millis())]
     Busy(Duration),
     /// It could not be run, or its answer is none.
     #[error("{0}")]
@@ -94,9 +98,13 @@ fn doing(comm: Option<&str>) -> Option<&str> {
 }
 
 impl ProbeFailure {
-    /// Whether a process of ours hangs over NVML.
-    pub const fn hung(&self) -> bool {
-        matches!(self, Self::Hung { .. } | Self::StillHung { .. })
+    /// Whether a process of ours hangs, or hung, over NVML.
+    pub fn hung(&self) -> bool {
+        match self {
+            Self::Hung { .. } | Self::StillHung { .. } => true,
+            Self::Busy(waited) => *waited >= HANGS,
+            Self::Died(_) | Self::Failed(_) => false,
+        }
     }
 }
 
@@ -137,7 +145,8 @@ impl Probe<'_> {
         };
         while lock.try_lock().is_err() {
             if deadline.has_passed(self.clock) {
-                return Err(ProbeFailure::Busy(self.deadline));
+                let still = self.still_hung().filter(|_| self.deadline >= HANGS);
+                return Err(still.unwrap_or(ProbeFailure::Busy(self.deadline)));
             }
             self.clock.sleep(BETWEEN_TRIES);
         }

@@ -27,6 +27,50 @@ fn run_under(root: &Root, runner: &dyn Runner, pid_file: PathBuf) -> Result<Nvml
     probe.run()
 }
 
+/// What a program gets that wants a sweep while another one's probe runs, with its pid on file or without.
+fn beside_another(deadline: Duration, noted: bool) -> ProbeFailure {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("probe.pid");
+    let seen = Rc::new(std::cell::RefCell::new(None));
+    let inner = Rc::clone(&seen);
+    let pid_file = file.clone();
+    let first = Scripted::new(move |_| {
+        let (pid, start) = me();
+        if noted {
+            fs::write(&pid_file, format!("{pid} {start}\n")).unwrap();
+        }
+        let probe = Probe {
+            runner: &Scripted::in_order([]),
+            clock: &FakeClock::at(Stamp::from_secs(1_800_000_000)),
+            root: &Root::default(),
+            program: "/x/triage-probe".into(),
+            library: "libnvidia-ml.so.1".into(),
+            scenario: None,
+            pid_file: pid_file.clone(),
+            deadline,
+        };
+        *inner.borrow_mut() = Some(probe.run());
+        let _ = fs::remove_file(&pid_file);
+        answered(OK)
+    });
+    assert!(run(&first, file).is_ok());
+    seen.borrow_mut().take().unwrap().unwrap_err()
+}
+
+#[test]
+fn a_probe_of_another_program_that_outlasts_a_whole_deadline_is_called_hung() {
+    let whole = Duration::from_secs(20);
+    let still = beside_another(whole, true);
+    assert!(still.hung() && matches!(still, ProbeFailure::StillHung { .. }), "{still}");
+    assert!(still.to_string().contains("still hangs"), "{still}");
+    let killed = beside_another(whole, false);
+    assert!(killed.hung(), "{killed}");
+    assert_eq!(killed.to_string(), "another program's probe hung: no answer after 20000 ms");
+    let short = beside_another(Duration::from_secs(1), true);
+    assert!(!short.hung(), "{short}");
+    assert_eq!(short.to_string(), "another program's probe was still running after 1000 ms");
+}
+
 fn nowhere() -> PathBuf {
     "/nonexistent/probe.pid".into()
 }
