@@ -1,7 +1,7 @@
 //! `checks`, and what `status` and `doctor` tell of them.
 use std::collections::BTreeMap;
 
-use triage_core::checks::{ALL, CheckState, CheckWord};
+use triage_core::checks::{ALL, CheckState, CheckWord, Item, ItemState};
 use triage_core::{Case, ClearedBy, Code, NodeName, Resource};
 use triage_ledger::{Batch, Ledger};
 
@@ -53,6 +53,64 @@ fn every_check_is_listed_with_what_it_found_or_that_it_never_looked() {
     );
     let space = checks.iter().find(|check| check["name"] == "space").unwrap();
     assert_eq!((&space["state"], &space["threshold"]), (&serde_json::Value::Null, &95.0.into()));
+}
+
+/// A GPU that is lost and whose address only its case tells: the sweep and the check know its index alone.
+fn a_gpu_is_lost(ledger: &mut Ledger) {
+    a_gpu_dies_and_it_is_written_down(ledger);
+    let item = Item { state: ItemState::Bad, since: NOW.plus_secs(-600), boot: boot() };
+    let lost = CheckState {
+        items: [("gpu:7".to_owned(), item)].into(),
+        ..state("gpu_lost", CheckWord::Bad, "GPU 7 is lost")
+    };
+    let reading = triage_core::reading::NvmlReading {
+        state: triage_core::reading::NvmlState::Ok,
+        gpus: vec![triage_core::reading::GpuReading {
+            index: 7,
+            lost: true,
+            ..triage_core::reading::GpuReading::default()
+        }],
+        ..triage_core::reading::NvmlReading::default()
+    };
+    let (node, boot) = (NodeName::from("n1"), boot());
+    let at = NOW.plus_secs(-30);
+    let reading = triage_ledger::Reading { at, boot: boot.clone(), synthetic: false, reading };
+    let batch = Batch {
+        checks: &[lost],
+        reading: Some(&reading),
+        ..Batch::new(at, &node, &boot, "triage-healthcheck")
+    };
+    let _ = ledger.record(&batch).unwrap();
+}
+
+#[test]
+fn a_word_on_what_a_check_still_reads_as_bad_says_so_and_no_view_calls_the_node_clean() {
+    for (word, then) in [
+        ("ack", "a case is opened again at the next health check"),
+        ("acquit", "no case is opened for it before it was found good"),
+    ] {
+        let node = Node::with(a_gpu_is_lost);
+        let id = tale().case.id;
+        node.run(&[word, id.as_str(), "--reason", "riser reseated"])
+            .expect(0)
+            .says("at the last look check gpu_lost read it as bad: GPU 7 is lost")
+            .says(then);
+        let again = node.run(&["--json", word, id.as_str(), "--reason", "x"]).expect(0).json();
+        assert_eq!(again["still_bad"], "check gpu_lost read it as bad: GPU 7 is lost");
+        node.run(&["status"])
+            .expect(1)
+            .says("n1: 1 check finds something bad;")
+            .says("GPU 7 is lost")
+            .does_not_say("nothing is known against");
+        assert_eq!(node.run(&["--json", "status"]).expect(1).json()["well"], false);
+        node.run(&["why", "n1"])
+            .expect(0)
+            .says("check gpu_lost finds something bad: GPU 7 is lost")
+            .does_not_say("nothing is known against");
+    }
+    let node = Node::with(a_gpu_dies_and_it_is_written_down);
+    let said = node.run(&["--json", "ack", tale().case.id.as_str(), "--reason", "x"]).expect(0).json();
+    assert_eq!(said["still_bad"], serde_json::Value::Null, "no check has read it as bad");
 }
 
 #[test]

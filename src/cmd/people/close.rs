@@ -1,6 +1,6 @@
 //! `slurm-triage ack` and `acquit`: a person closes a case.
 use serde::Serialize;
-use triage_core::{Action, Case, CaseId, CaseState, DecisionId, Intent, Mode, NodeName, Stamp};
+use triage_core::{Action, Case, CaseId, CaseState, DecisionId, Intent, Mode, NodeName, Stamp, still};
 use triage_hooks::policy_file;
 use triage_ledger::{Closed, Closing, Filter, Found, Ledger, NewIntent};
 
@@ -28,6 +28,8 @@ struct Document<'a> {
     before: CaseState,
     /// Actions that nobody had begun, and that were given up.
     given_up: &'a [String],
+    /// Which check still read it as bad at its last look; null: none did.
+    still_bad: Option<&'a str>,
     /// What is left to a person; empty: nothing.
     next: &'a str,
 }
@@ -53,6 +55,10 @@ fn close(common: &Common, args: &CaseWordArgs, closing: Closing) -> CmdResult {
     let word = word(&person, &args.reason);
     let intents = unpublish(&site, &ledger, &id, word.now)?;
     let closed = ledger.close_case(&id, closing, &word, &intents)?;
+    let still_bad = match &closed {
+        Closed::Now { case, .. } | Closed::Already(case) => still_bad(&ledger, case)?,
+        _ => None,
+    };
     drop(ledger);
     let (case, before, given_up, changed) = match closed {
         Closed::Now { case, before, given_up } => (case, before, given_up, true),
@@ -78,10 +84,18 @@ fn close(common: &Common, args: &CaseWordArgs, closing: Closing) -> CmdResult {
             case: &case,
             before,
             given_up,
+            still_bad: still_bad.as_deref(),
             next: &next,
         })?;
     } else {
-        render::print(page(&site, &case, &given_up, &next, changed).text())?;
+        let mut page = page(&site, &case, &given_up, changed);
+        if let Some(still_bad) = &still_bad {
+            page.line(1, warning(&case, still_bad));
+        }
+        if !next.is_empty() {
+            page.line(1, next);
+        }
+        render::print(page.text())?;
     }
     Ok(exit::OK)
 }
@@ -119,7 +133,25 @@ fn next(case: &Case, before: CaseState) -> String {
     )
 }
 
-fn page(site: &Site, case: &Case, given_up: &[String], next: &str, changed: bool) -> Page {
+/// What the last look said of it: a person may know better, or has not seen it.
+fn still_bad(ledger: &Ledger, case: &Case) -> anyhow::Result<Option<String>> {
+    let (states, facts, reading) = (ledger.checks()?, ledger.last_facts()?, ledger.last_reading()?);
+    let reading = reading.as_ref().map(|last| &last.reading);
+    Ok(still::read_as_bad(case, &states, facts.as_ref(), reading))
+}
+
+fn warning(case: &Case, still_bad: &str) -> String {
+    let then = match case.state {
+        CaseState::Acquitted => {
+            "status goes on showing it, our drain is not lifted while it is so, and no case is opened for it before it was found \
+             good in between"
+        }
+        _ => "a case is opened again at the next health check that finds it so",
+    };
+    format!("at the last look {still_bad}; {then}")
+}
+
+fn page(site: &Site, case: &Case, given_up: &[String], changed: bool) -> Page {
     let mut page = Page::default();
     let already = if changed { "" } else { " already" };
     page.line(
@@ -136,9 +168,6 @@ fn page(site: &Site, case: &Case, given_up: &[String], next: &str, changed: bool
     );
     for key in given_up {
         page.line(1, format_args!("given up: {key}"));
-    }
-    if !next.is_empty() {
-        page.line(1, next);
     }
     page
 }

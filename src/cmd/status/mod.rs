@@ -97,7 +97,7 @@ pub(crate) fn run(common: &Common) -> CmdResult {
             && stopped.is_none()
             && policy.error.is_none()
             && !sources.iter().any(SourceView::is_blind)
-            && !checks.iter().any(CheckView::is_blind),
+            && checks.is_empty(),
         health_check,
         unwritable: stopped.as_ref().map(|stopped| stopped.why.as_str()),
         cases: &read.cases,

@@ -99,7 +99,14 @@ fn headline(document: &Document<'_>) -> String {
         1 => troubles.push("1 blind source".to_owned()),
         n => troubles.push(format!("{n} blind sources")),
     }
-    match document.checks.iter().filter(|check| check.is_blind()).count() {
+    let blind = document.checks.iter().filter(|check| check.is_blind()).count();
+    // Also where no case says so: a person may have closed it.
+    match document.checks.len() - blind {
+        0 => {}
+        1 => troubles.push("1 check finds something bad".to_owned()),
+        n => troubles.push(format!("{n} checks find something bad")),
+    }
+    match blind {
         0 => {}
         1 => troubles.push("1 blind check".to_owned()),
         n => troubles.push(format!("{n} blind checks")),

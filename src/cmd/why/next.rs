@@ -1,4 +1,5 @@
 //! What a person should do next, in one sentence. Commands in it can be pasted into a shell.
+use triage_core::checks::CheckWord;
 use triage_core::{Case, CauseClass, ClearedBy, Decision, Intent, JobSpan, NodeName, Subject as Whom};
 use triage_ledger::{IntentRow, IntentState};
 
@@ -211,7 +212,13 @@ fn about_healthy_node(story: &Story, node: &NodeName) -> String {
         Some(source) => {
             format!("slurm-triage doctor: {} cannot be read, so not all can be known", source.source)
         }
-        None => format!("nothing: nothing is known against {node}"),
+        None => match story.states.iter().find(|state| state.state == CheckWord::Bad) {
+            Some(state) => format!(
+                "no case is open, but check {} finds something bad: {}; slurm-triage checks lists all of them",
+                state.name, state.text
+            ),
+            None => format!("nothing: nothing is known against {node}"),
+        },
     }
 }
 
