@@ -96,3 +96,26 @@ fn an_acknowledged_repair_closes_the_case_and_leaves_the_drain_to_who_may_lift_i
     assert_eq!(told["decisions"][0]["grade"], "right", "{told}");
     assert!(!told["decisions"][0]["done_at"].is_null(), "{told}");
 }
+
+#[test]
+#[ignore = "needs root and Slurm; run by scripts/test"]
+fn a_word_on_a_gpu_that_is_still_lost_brings_no_node_back() {
+    for (word, gate, open) in [("ack", "other_case", "1"), ("acquit", "sensor", "0")] {
+        let cluster = shared::lend_suite();
+        cluster.policy(|text| text.replacen("resume = \"monitor\"", "resume = \"act\"", 1));
+        drill::lose_gpu(&cluster, "n1", 3);
+        cluster.health_check("n1");
+        wait_our_drain(&cluster);
+        let case = gpu_case(&cluster, "id");
+        let said = say(&cluster, "n1", &[word, &case, "--reason", "riser reseated"]);
+        assert!(said.contains("check gpu_lost read it as bad"), "{said}");
+        for _ in 0..3 {
+            cluster.health_check("n1");
+            assert!(drill::is_out(&cluster, "n1"), "{word}");
+        }
+        assert_eq!(drill::held_by(&cluster, "n1", "resume"), gate);
+        let now = "SELECT count(*) FROM cases WHERE state IN ('open', 'acted') AND resource LIKE 'gpu:%'";
+        assert_eq!(cluster.ledger_value("n1", now), open, "{word}");
+        cluster.mend("n1");
+    }
+}
