@@ -11,7 +11,10 @@ pub(super) fn check(checkup: &Checkup<'_>, findings: &mut Findings) {
         Ok(loaded) => {
             findings.ok(format!("{}: read; this is node {}", path.display(), checkup.site.node));
             for warning in &loaded.warnings {
-                findings.warn(warning.to_string(), "correct it there: until then it has no effect, or another one than it says");
+                findings.warn(
+                    warning.to_string(),
+                    "correct it there: until then it has no effect, or another one than it says",
+                );
             }
             paths::safe(findings, path, Kind::File);
         }
