@@ -141,7 +141,7 @@ fn no_more_nodes_of_one_job_than_the_brake_allows() {
 fn while_a_brake_holds_cases_close_and_nodes_come_back() {
     let cluster = shared::lend_suite();
     figures(&cluster, &[("max_nodes = 32", "max_nodes = 1"), ("resume = \"monitor\"", "resume = \"act\"")]);
-    second_is_held(&cluster, "1 nodes of the cluster");
+    second_is_held(&cluster, "1 node of the cluster");
     for node in ["n1", "n2"] {
         cluster.mend(node);
         let case = cluster.ledger_value(node, "SELECT id FROM cases WHERE resource LIKE 'gpu:%'");
