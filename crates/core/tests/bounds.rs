@@ -24,6 +24,12 @@ fn drains(output: &Output) -> bool {
     output.actions.iter().any(|action| matches!(action, Action::Drain { .. }))
 }
 
+/// The next pass has what came of this one.
+fn remember(input: &mut Input<'_>, output: &Output) {
+    input.cases.clone_from(&output.cases);
+    input.decided.clone_from(&output.decisions);
+}
+
 fn out(name: &str, at: Stamp) -> NodeRecord {
     NodeRecord {
         node: NodeName::from(name),
@@ -78,8 +84,7 @@ fn a_brake_that_held_lets_the_drain_through_once_it_is_free() {
     let mut input = lost(&catalog, &policy);
     input.fleet = Asked::Answer(fleet(4, at(500)));
     let first = step(&input);
-    input.cases = first.cases.clone();
-    input.decided = first.decisions.clone();
+    remember(&mut input, &first);
     input.fleet = Asked::Answer(fleet(0, at(0)));
     input.now = at(1_260);
     let second = step(&input);
@@ -95,8 +100,7 @@ fn a_node_that_a_brake_keeps_in_service_refuses_no_jobs_either() {
     let first = step(&check);
     let mut prolog = input(&catalog, &policy, Trigger::Prolog);
     prolog.span = Some(span(&["n1"], None));
-    prolog.cases = first.cases.clone();
-    prolog.decided = first.decisions.clone();
+    remember(&mut prolog, &first);
     prolog.fleet = Asked::NotAsked;
     for later in [0, 86_400] {
         prolog.now = check.now.plus_secs(later);
@@ -116,8 +120,7 @@ fn what_a_brake_holds_stays_held_while_something_else_holds_it_as_well() {
         for later in [60, 3_600] {
             let mut second = input(&catalog, &policy, Trigger::HealthCheck);
             second.now = check.now.plus_secs(later);
-            second.cases = first.cases.clone();
-            second.decided = first.decisions.clone();
+            remember(&mut second, &first);
             second.fleet = Asked::NotAsked;
             let state = if by_person { "IDLE" } else { "MAINTENANCE" };
             second.node_record = Asked::Answer(node_record(state, ""));
@@ -151,8 +154,7 @@ fn a_look_by_a_clock_that_was_ahead_does_not_put_off_the_next_one() {
     input.now = at(400 * 86_400);
     let first = step(&input);
     assert_eq!(held(&first), Some("brake"));
-    input.cases = first.cases.clone();
-    input.decided = first.decisions.clone();
+    remember(&mut input, &first);
     // Set right again.
     input.now = at(3_600);
     input.fleet = Asked::NotAsked;
@@ -174,8 +176,7 @@ fn a_node_that_a_brake_holds_looks_again_only_after_a_while() {
     let mut input = lost(&catalog, &policy);
     input.fleet = Asked::Answer(fleet(4, at(500)));
     let mut last = step(&input);
-    input.cases = last.cases.clone();
-    input.decided = last.decisions.clone();
+    remember(&mut input, &last);
     let begun = input.now;
     let mut looks = Vec::new();
     for minute in 1..=24 * 60 {
@@ -210,8 +211,7 @@ fn a_site_that_has_every_health_check_look_is_not_told_of_each() {
     let mut input = lost(&catalog, &policy);
     input.fleet = Asked::Answer(fleet(4, at(500)));
     let first = step(&input);
-    input.cases = first.cases.clone();
-    input.decided = first.decisions.clone();
+    remember(&mut input, &first);
     input.now = at(660);
     assert!(step(&input).decisions.is_empty());
     input.fleet = Asked::NotAsked;

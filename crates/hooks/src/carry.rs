@@ -59,10 +59,9 @@ pub fn left_over(ctx: &Ctx<'_>, ledger: &mut Ledger, output: &Output) {
 /// has got its own already.
 pub fn forgotten(ctx: &Ctx<'_>, ledger: &Ledger, output: &Output) -> Vec<Action> {
     let waiting = ledger.waiting_intents(ctx.now()).unwrap_or_default();
-    let gone = |intent: &IntentRow| {
-        let over = intent.lease_until.is_some_and(|until| ctx.now() > until);
-        over || !intent.owner.as_ref().is_some_and(|owner| owner.boot == ctx.boot && ctx.is_alive(owner))
-    };
+    let me = ctx.me();
+    let gone =
+        |intent: &IntentRow| intent.still_at_it(ctx.now(), &me, &|process| ctx.is_alive(process)).is_none();
     let nobodys = |intent: &IntentRow| {
         runs_a_command(&intent.action)
             && is_wanted(ctx, output, &intent.action)

@@ -106,6 +106,20 @@ pub struct IntentRow {
     pub answer: String,
 }
 
+impl IntentRow {
+    /// The owner, as long as it may still be working: another process than `me`, of this boot, within its lease, and `alive`.
+    pub fn still_at_it(
+        &self,
+        now: Stamp,
+        me: &ProcessId,
+        alive: &dyn Fn(&ProcessId) -> bool,
+    ) -> Option<&ProcessId> {
+        let in_time = self.lease_until.is_none_or(|until| now <= until);
+        let lives = |owner: &&ProcessId| owner.boot == me.boot && *owner != me && alive(owner);
+        self.owner.as_ref().filter(|_| in_time).filter(lives)
+    }
+}
+
 /// Who asks for an intent, and how it can be told whether another owner still lives.
 pub struct ClaimRequest<'a> {
     /// The action's key.
@@ -220,21 +234,13 @@ fn claim(tx: &Transaction<'_>, request: &ClaimRequest<'_>) -> Result<Claim> {
             Ok(Claim::Gone)
         }
         IntentState::Pending => unless_held(tx, found, request, false, false),
-        IntentState::Running => match still_at_it(&found, request) {
+        IntentState::Running => match found.still_at_it(request.now, request.me, request.alive) {
             Some(owner) => Ok(Claim::Held(owner.clone())),
             // What is only looked at changes nothing that a person could want to keep.
             None if late => take(tx, found, request, true, true),
             None => unless_held(tx, found, request, true, false),
         },
     }
-}
-
-/// The owner, as long as it may still be working.
-fn still_at_it<'a>(intent: &'a IntentRow, request: &ClaimRequest<'_>) -> Option<&'a ProcessId> {
-    let in_time = intent.lease_until.is_none_or(|until| request.now <= until);
-    let lives =
-        |owner: &&ProcessId| owner.boot == request.me.boot && *owner != request.me && (request.alive)(owner);
-    intent.owner.as_ref().filter(|_| in_time).filter(lives)
 }
 
 fn unless_held(
