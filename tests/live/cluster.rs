@@ -13,6 +13,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a condition is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
+/// A credential's time is kept in whole seconds; one more second is margin.
+const CREDENTIALS: Duration = Duration::from_secs(2);
+
 /// The root of the repository.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -214,6 +217,21 @@ impl Cluster {
     pub(crate) fn wait_done(&self, id: &str) -> Record {
         let over = |job: &Record| !["PENDING", "RUNNING", "COMPLETING"].iter().any(|word| job.is(word));
         self.wait_for(&format!("job {id} has ended"), || self.job(id).filter(over))
+    }
+
+    /// Ends the two minutes that Slurm has a requeued job wait, if it has not started by itself.
+    ///
+    /// A node refuses every credential from the second in which it was told to end the job, and Slurm 22.05 then has
+    /// the job fail: so this waits until that second is over.
+    pub(crate) fn end_wait(&self, id: &str) {
+        let waits = self.wait_for("the job waits without a node, or runs again", || {
+            let job = self.job(id).filter(|job| job.get("Restarts") != "0")?;
+            (job.is("RUNNING") || job.states() == ["PENDING"]).then(|| job.is("PENDING"))
+        });
+        if waits {
+            std::thread::sleep(CREDENTIALS);
+            self.scontrol(&["update", &format!("jobid={id}"), "starttime=now"]).success("update starttime");
+        }
     }
 
     /// Waits until a node's state holds `word`, and returns the node.

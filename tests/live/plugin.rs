@@ -164,10 +164,7 @@ fn both_runs_of_a_requeued_job_are_told() {
     let id = bare.0.submit("nobody", &["--requeue"], "[ -n \"$SLURM_RESTART_COUNT\" ] || exec sleep 300");
     bare.0.wait_job(&id, "RUNNING");
     bare.0.scontrol(&["requeue", &id]).success("requeue");
-    bare.0.wait_for("the job is pending and no longer completing", || {
-        bare.0.job(&id).filter(|job| job.states() == ["PENDING"])
-    });
-    bare.0.scontrol(&["update", &format!("jobid={id}"), "starttime=now"]).success("update starttime");
+    bare.0.end_wait(&id);
     bare.0.wait_done(&id);
     let mut records = bare.records();
     records.sort_by_key(|record| record.at_us);

@@ -1,6 +1,5 @@
 //! What slurmd does with the programs it runs around a job.
 
-use crate::cluster::Cluster;
 use crate::{shared, stub};
 use std::fs;
 
@@ -12,7 +11,7 @@ fn a_failing_prolog_drains_its_node_and_the_job_starts_elsewhere() {
     let id = cluster.sbatch(&["--gres=gpu:8"], "hostname; sleep 300");
     let node = cluster.wait_node("n1", "DRAIN");
     assert!(node.get("Reason").starts_with("Prolog error"), "{node}");
-    end_wait(&cluster, &id);
+    cluster.end_wait(&id);
     let job = cluster.wait_job(&id, "RUNNING");
     assert_eq!(job.get("NodeList"), "n2", "{job}");
     assert_eq!(job.get("Restarts"), "1", "{job}");
@@ -67,12 +66,4 @@ fn every_node_of_a_job_runs_the_epilog_with_the_exit_code() {
         let path = cluster.dir().join(format!("stub/exit.{node}"));
         assert_eq!(fs::read_to_string(path).expect("the epilog wrote").trim(), "7:0");
     }
-}
-
-/// A requeued job waits two minutes; a test need not.
-fn end_wait(cluster: &Cluster, id: &str) {
-    cluster.wait_for("the job is pending and no longer completing", || {
-        cluster.job(id).filter(|job| job.states() == ["PENDING"])
-    });
-    cluster.scontrol(&["update", &format!("jobid={id}"), "starttime=now"]).success("update starttime");
 }

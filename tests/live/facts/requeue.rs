@@ -20,7 +20,7 @@ fn a_completing_job_can_be_requeued_and_keeps_off_excluded_nodes() {
     assert_eq!((job.states(), job.get("Restarts")), (vec!["COMPLETING"], "1"), "{job}");
     update(&cluster, &id, "excnodelist=n1").expect("a pending job takes an ExcNodeList while it completes");
     release_epilog(&cluster);
-    start_now(&cluster, &id);
+    cluster.end_wait(&id);
     let job = cluster.wait_job(&id, "RUNNING");
     assert_eq!((job.get("NodeList"), job.get("Restarts"), job.get("ExcNodeList")), ("n2", "1", "n1"));
 }
@@ -107,14 +107,6 @@ fn completing_job(cluster: &Cluster) -> String {
 
 fn release_epilog(cluster: &Cluster) {
     fs::write(cluster.dir().join("stub/go"), "").expect("the epilog is released");
-}
-
-/// Waits until the job is pending and no node completes it, then ends its wait.
-fn start_now(cluster: &Cluster, id: &str) {
-    cluster.wait_for("the job waits for its begin time", || {
-        cluster.job(id).filter(|job| job.get("Reason") == "BeginTime")
-    });
-    update(cluster, id, "starttime=now").expect("the begin time is cleared");
 }
 
 fn requeue(cluster: &Cluster, id: &str) -> Result<(), String> {

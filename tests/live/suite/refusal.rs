@@ -18,7 +18,7 @@ fn a_job_is_refused_by_a_broken_node_and_starts_elsewhere() {
     });
     assert_ne!(job.get("Priority"), "0", "it is not held: {job}");
     // After a failed prolog Slurm has a job wait two minutes.
-    cluster.scontrol(&["update", &format!("jobid={id}"), "starttime=now"]);
+    cluster.end_wait(&id);
     let job = drill::again(&cluster, &id);
     assert_eq!(job.get("NodeList"), "n2", "{job}");
     assert!(!cluster.output(&id).contains("ran on n1"), "{}", cluster.output(&id));
@@ -59,7 +59,7 @@ fn a_job_that_is_requeued_while_it_runs_is_one_run_on_each_node_and_no_success()
     ["n1", "n2"]
         .iter()
         .for_each(|node| assert_eq!(runs(&cluster, node, &id), ["0 over, ended with nothing"]));
-    cluster.scontrol(&["update", &format!("jobid={id}"), "starttime=now"]);
+    cluster.end_wait(&id);
     begun();
     // slurmd of 22.05 may run no prolog for a run that soon follows another one: the tasks tell of it then.
     cluster.run(&["scancel", &id]).success("scancel");
