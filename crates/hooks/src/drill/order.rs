@@ -63,7 +63,7 @@ pub(crate) fn answer(program: &'static str, config: &Path, order: &str) -> Strin
 
 fn carry_out(program: &'static str, path: &Path, order: &str) -> Result<Answer, String> {
     let order: Order =
-        serde_json::from_str(order).map_err(|error| format!("an order that is none: {error}"))?;
+        triage_core::json::from_text(order).map_err(|error| format!("an order that is none: {error}"))?;
     let Read { config, usable, .. } = start::read_config(path);
     let node = start::node_name().ok_or("SLURMD_NODENAME is not set: the node is not known")?;
     let seams = (&SystemClock as &dyn Clock, &SystemRunner as _);
