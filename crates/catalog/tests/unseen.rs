@@ -532,10 +532,29 @@ const LINES: &[(&str, &str)] = &[
         "nic.driver_error",
     ),
     ("[ 99.1] siw: device registration error -17", "nic.driver_error"),
+    (
+        "[ 99.1] infiniband mlx5_4: setup_qp:301:(pid 4711): could not change QP812 state to RTR: -110",
+        "nic.driver_error",
+    ),
+    (
+        "[ 99.1] mlx5_core 0000:d8:00.0: mlx5_fw_reset_complete_reload:181:(pid 4711): reset reload flow aborted, PCI reads still not working",
+        "nic.recovery_failed",
+    ),
+    ("[ 99.1] mlx5_core 0000:d8:00.0: Missing registers BAR, aborting", "nic.init_failed"),
+    (
+        "[ 99.1] mlx5_core 0000:d8:00.0: mlx5_sync_reset_now_event:598:(pid 77): Sync Reset now. Device is going to reset.",
+        "",
+    ),
     ("[ 99.1] ice 0000:4b:00.0: GNSS init failure", "nic.driver_error"),
     ("[ 99.1] ice 0000:4b:00.0: PTP failed to set time -5", ""),
     ("[ 99.1] ixgbe 0000:4b:00.1 eth3: Could not add VLAN filter, error 12", ""),
     ("[ 99.1] pcieport 0000:64:02.0: [14] CmpltTO", "pcie.aer_nonfatal"),
+    ("[ 99.1] pcieport 0000:64:02.0: AER: Multiple Uncorrectable (Fatal) error", "pcie.aer_fatal"),
+    ("[ 99.1] pcieport 0000:64:02.0: AER: Uncorrected error received: 0000:65:00.0", "pcie.aer_nonfatal"),
+    (
+        "[ 99.1] nvidia 0000:5d:00.0: can't enable device: BAR 3 [mem size 0x02000000 64bit pref] not claimed",
+        "pcie.no_window",
+    ),
     ("[ 99.1] pcieport 0000:64:02.0: AER: Error of this agent is reported first", "pcie.aer_detail"),
     (
         "[ 99.1] pcieport 0000:64:02.0: DPC: Data Link Layer Link Active not cleared in 1000 msec",
@@ -549,6 +568,7 @@ const LINES: &[(&str, &str)] = &[
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: GPU has fallen off the bus.", "nvidia.gpu_off_bus"),
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: RmInitAdapter failed! (0x62:0xffff:2477)", "nvidia.init_failed"),
     ("[ 12.3] NVRM: rm_init_adapter failed, device minor number 5", "nvidia.init_symptom"),
+    ("6,901,990000;NVRM: GPU5 RmInitNvDevice: *** Cannot initialize the device", "nvidia.init_symptom"),
     ("[ 12.3] NVRM: API mismatch: the client has the version 535.183.06, but", "nvidia.version_mismatch"),
     (
         "[ 12.3] NVRM: Xid (PCI:00000001:00:00.0): 94, pid=12, name=python, Contained: SM (0x1). RST: No, D-RST: No",

@@ -127,7 +127,8 @@ fn kmsg(line: &[u8]) -> Option<Peeled<'_>> {
     let sequence = c.number(20)?;
     c.byte(b',')?;
     let micros = i64::try_from(c.number(19)?).ok()?;
-    c.byte(b',')?;
+    // What repeats a record may leave the flags out.
+    c.byte(b',').or_else(|| c.0.starts_with(b";").then_some(()))?;
     let flags = c.0.iter().position(|b| *b == b';')?;
     let text = c.0.get(flags + 1..)?;
     Some(Peeled {

@@ -49,6 +49,7 @@ fn every_way_of_writing_a_kernel_line_gives_the_same_text() {
         ("kern: warning: [2026-11-29T12:05:23.123456789Z]: ", Sender::Kernel, None, precise),
         ("kern:    info: [2026-11-29T12:05:23.123456789Z]: ", Sender::Kernel, None, precise),
         ("user: warning: [2026-11-29T12:05:23.123456789Z]: ", Sender::Process, None, precise),
+        ("4,1234,123456789;", Sender::Kernel, None, since_boot),
         ("6.8.0-60-generic,4,1234,123456789,-;", Sender::Kernel, None, since_boot),
         ("6.8.0,12,1234,123456789,-,caller=T1;", Sender::Process, None, since_boot),
         ("kernel:[  123.456789] ", Sender::Kernel, None, since_boot),
