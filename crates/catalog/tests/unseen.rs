@@ -504,6 +504,21 @@ const LINES: &[(&str, &str)] = &[
         "[ 99.1] mlx4_en: ens4: mlx4_get_module_info i(0) offset(256) bytes_to_read(128) - FAILED (0xfffff8e4)",
         "",
     ),
+    (
+        "[ 99.1] nvidia-nvswitch4: SXid (PCI:0000:d1:00.0): 26006, SOE HALT data[12] = 0x      0000d00d42",
+        "sxid.26006",
+    ),
+    (
+        "[ 99.1] NVRM: GPU2 _intrServiceStallCommonCheckBegin: Failed GPU reg read : 0xffffffff. Check whether GPU is present on the bus",
+        "nvidia.lost",
+    ),
+    ("[ 99.1] pcieport 0000:d0:05.1: [21] ACSViol", "pcie.aer_nonfatal"),
+    (
+        "[ 99.1] pcieport 0000:d0:05.1: broken device, retraining non-functional downstream link at 2.5GT/s",
+        "pcie.recovery_step",
+    ),
+    ("[ 99.1] xhci_hcd 0000:d1:00.2: Controller not ready at resume -19", "pcie.dead_function"),
+    ("[ 99.1] ena 0000:00:06.0 ens6: Transmit timeout", "nic.tx_timeout"),
     // Adapters of clouds, words of drivers without a family, devices that come and go.
     (
         "[ 99.1] infiniband rdmap47s11: The device sent a completion but the driver didn't receive any MSI-X interrupt for admin cmd CREATE_AH(5) status 0",
