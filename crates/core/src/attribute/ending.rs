@@ -89,7 +89,7 @@ pub(super) fn deaths(evidence: &JobEvidence, offsets: &[i64]) -> Vec<Death> {
                 && edge.step.parse::<u32>().is_ok()
             {
                 deaths.push(Death {
-                    at: at.plus_micros(-offset),
+                    at: at.minus_micros(*offset),
                     node,
                     task: edge.rank,
                     status,
@@ -102,7 +102,7 @@ pub(super) fn deaths(evidence: &JobEvidence, offsets: &[i64]) -> Vec<Death> {
     deaths
 }
 
-/// Most tasks that one line of srun may name.
+/// Most tasks that one line of srun may name, and all of its lines together: a job can print thousands of them.
 const MOST_TASKS: usize = 65_536;
 
 /// Without task records, srun's own lines tell which tasks ended how, in order, though not when. A job can print such
@@ -120,7 +120,8 @@ pub(super) fn deaths_by_srun(evidence: &JobEvidence, places: &Places) -> Vec<Dea
         };
         let status = status(seen.field("how").unwrap_or_default());
         let at = seen.time.own.or(seen.time.after).or(evidence.run.end).unwrap_or(evidence.run.start);
-        deaths.extend(expanded(tasks).into_iter().map(|task| Death { at, node, task, status, said: true }));
+        let room = MOST_TASKS - deaths.len();
+        deaths.extend(expanded(tasks).take(room).map(|task| Death { at, node, task, status, said: true }));
     }
     deaths
 }
@@ -141,12 +142,12 @@ fn status(how: &str) -> ExitStatus {
 }
 
 /// `0-3,7` as numbers.
-fn expanded(list: &str) -> Vec<u32> {
+fn expanded(list: &str) -> impl Iterator<Item = u32> {
     let ranges = list.split(',').filter_map(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some((first.parse::<u32>().ok()?, last.parse::<u32>().ok()?))
     });
-    ranges.flat_map(|(first, last)| first..=last).take(MOST_TASKS).collect()
+    ranges.flat_map(|(first, last)| first..=last)
 }
 
 /// The rank that failed first by the word of torchrun, whose agents each tell of the first failure they observed. Ranks
@@ -167,7 +168,7 @@ pub(super) fn first_by_torchrun(
             code => ExitStatus::Exit(code),
         };
         let ahead = zone.saturating_add(offsets.get(node).copied().unwrap_or_default());
-        Some(Death { at: seen.time.own?.plus_micros(-ahead), node, task: rank, status, said: true })
+        Some(Death { at: seen.time.own?.minus_micros(ahead), node, task: rank, status, said: true })
     };
     let asked_to_end = |death: &Death| death.status == ExitStatus::Signal(15);
     told.filter_map(death).min_by_key(|death| (asked_to_end(death), death.at, death.node, death.task))

@@ -295,7 +295,7 @@ fn summed_up(all: Vec<Discounted>) -> Vec<Discounted> {
         let key = (one.evidence.node.clone(), one.evidence.code.clone(), one.why.clone());
         match sums.get_mut(&key) {
             Some(sum) => {
-                sum.count += one.count;
+                sum.count = sum.count.saturating_add(one.count);
                 if one.evidence.time < sum.evidence.time {
                     sum.evidence = one.evidence;
                 }

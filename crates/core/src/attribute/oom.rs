@@ -44,7 +44,8 @@ impl Reader {
             self.constraint = None;
         } else if let Some((owner, pages)) = table_row(text) {
             if self.table.len() < MOST_OWNERS || self.table.contains_key(&owner) {
-                *self.table.entry(owner).or_default() += pages;
+                let sum = self.table.entry(owner).or_default();
+                *sum = sum.saturating_add(pages);
             }
         } else if let Some((pid, name, uid)) = killed(text) {
             self.kill(at, text, pid, name, uid);

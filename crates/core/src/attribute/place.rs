@@ -119,7 +119,7 @@ impl Places {
         match self.per_launcher {
             Some(per) => seen.rank.or_else(|| {
                 let node = u32::try_from(self.origin(seen)?).ok()?;
-                Some(node * per + seen.gpu.filter(|gpu| *gpu < per)?)
+                node.checked_mul(per)?.checked_add(seen.gpu.filter(|gpu| *gpu < per)?)
             }),
             None => seen.rank.or(seen.task).or_else(by_pid),
         }

@@ -62,7 +62,7 @@ impl<'a> Scene<'a> {
 
     /// A node's moment on the reference clock.
     pub(super) fn moment(&self, node: usize, at: Stamp) -> Stamp {
-        at.plus_micros(-self.offsets.get(node).copied().unwrap_or_default())
+        at.minus_micros(self.offsets.get(node).copied().unwrap_or_default())
     }
 
     /// The run's end, or the last thing known of it.
@@ -147,7 +147,7 @@ impl<'a> Scene<'a> {
     /// nothing places it, it came when the first task ended, unless a stamp before or behind it says otherwise.
     pub(super) fn written(&self, seen: &OutputEvent) -> Option<Stamp> {
         let sane = |at: Stamp| {
-            let at = at.plus_micros(-self.zone);
+            let at = at.minus_micros(self.zone);
             self.is_within_run(at).then_some(at)
         };
         // The line's own stamp is by the clock of its node; whose clock its neighbours' are by is not known.
@@ -172,7 +172,7 @@ impl<'a> Scene<'a> {
             let first = self.first_failure()?.at;
             Some(after.map_or(first, |after| after.max(first))).filter(|at| before.is_none_or(|b| *at <= b))
         };
-        let own = seen.time.own.map(|at| at.plus_micros(-ahead)).and_then(sane);
+        let own = seen.time.own.map(|at| at.minus_micros(ahead)).and_then(sane);
         own.or(between).or_else(by_death).or_else(by_first_death).or(before).or(after)
     }
 
@@ -180,7 +180,7 @@ impl<'a> Scene<'a> {
     pub(super) fn began(&self, seen: &OutputEvent) -> Option<Stamp> {
         let written = self.written(seen)?;
         let ran = seen.number::<i64>("ran_ms").or_else(|| seen.number("timeout_ms"))?;
-        let began = written.plus_micros(-ran.saturating_mul(1000));
+        let began = written.minus_micros(ran.saturating_mul(1000));
         (began >= self.evidence.run.start.plus_micros(-TOGETHER)).then_some(began)
     }
 
@@ -326,7 +326,7 @@ fn zone(evidence: &JobEvidence) -> i64 {
     };
     let outside = last > end.plus_micros(SLACK) || first < evidence.run.start.plus_micros(-SLACK);
     let ahead = last.micros_since(end);
-    let quarters = (ahead + ahead.signum() * QUARTER / 2) / QUARTER;
+    let quarters = ahead.saturating_add(ahead.signum() * QUARTER / 2) / QUARTER;
     let rest = (ahead - quarters * QUARTER).saturating_abs();
     if !outside || rest > SLACK || ahead.saturating_abs() > WIDEST { 0 } else { quarters * QUARTER }
 }

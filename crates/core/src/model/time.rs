@@ -30,6 +30,12 @@ impl Stamp {
         Self(self.0.saturating_add(micros))
     }
 
+    /// This moment `micros` earlier (later where it is negative); saturates.
+    #[must_use]
+    pub const fn minus_micros(self, micros: i64) -> Self {
+        Self(self.0.saturating_sub(micros))
+    }
+
     /// This moment moved by `secs` seconds (may be negative); saturates.
     #[must_use]
     pub const fn plus_secs(self, secs: i64) -> Self {

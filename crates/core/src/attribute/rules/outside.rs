@@ -53,7 +53,7 @@ fn noise(scene: &Scene<'_>) -> Vec<Discounted> {
         scene.output().filter(|seen| matches!(seen.event.role, Role::Root | Role::Either | Role::Symptom));
     for seen in kept.filter(|seen| !seen.code().starts_with("slurm.")) {
         match all.iter_mut().find(|other| other.evidence.code == seen.event.code) {
-            Some(other) => other.count += seen.count,
+            Some(other) => other.count = other.count.saturating_add(seen.count),
             None => all.push(Discounted {
                 evidence: scene.quote(seen),
                 count: seen.count,

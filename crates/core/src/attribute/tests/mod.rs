@@ -1,6 +1,7 @@
 //! The rules, each by its own scene.
 mod device;
 mod errors;
+mod extremes;
 mod history;
 mod links;
 mod memory;
