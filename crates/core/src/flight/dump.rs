@@ -7,8 +7,9 @@ use super::{FlightError, pickle};
 /// Most collectives of one dump that are looked at: the recorder keeps 2000 by default, sites raise it tenfold.
 const MOST_ENTRIES: usize = 100_000;
 
-/// Most ranks of one process group.
+/// Most ranks of one process group, and of all of them together: a file may give each the same long list.
 const MOST_RANKS: usize = 65_536;
+const MOST_MEMBERS: usize = 4 * MOST_RANKS;
 
 /// Most process groups of one rank.
 const MOST_GROUPS: usize = 512;
@@ -132,13 +133,15 @@ fn sizes(arena: &Arena, of: Id) -> String {
 
 fn groups(arena: &Arena, root: Id) -> BTreeMap<String, Group> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut room = MOST_MEMBERS;
     for (key, config) in
         arena.field(root, "pg_config").map_or(&[][..], |id| arena.pairs(id)).iter().take(MOST_GROUPS)
     {
         let Some(name) = arena.text(*key) else { continue };
         let group = groups.entry(name).or_default();
         group.description = arena.field(*config, "desc").and_then(|id| arena.text(id)).unwrap_or_default();
-        group.ranks = arena.field(*config, "ranks").map_or_else(Vec::new, |id| ranks(arena, id));
+        group.ranks = arena.field(*config, "ranks").map_or_else(Vec::new, |id| ranks(arena, id, room));
+        room = room.saturating_sub(group.ranks.len());
     }
     for (key, status) in
         arena.field(root, "pg_status").map_or(&[][..], |id| arena.pairs(id)).iter().take(MOST_GROUPS)
@@ -151,13 +154,14 @@ fn groups(arena: &Arena, root: Id) -> BTreeMap<String, Group> {
     groups
 }
 
-/// A list of ranks, or the text of one: `[0, 1, 2]`.
-fn ranks(arena: &Arena, of: Id) -> Vec<u32> {
+/// A list of ranks, or the text of one: `[0, 1, 2]`; at most so many.
+fn ranks(arena: &Arena, of: Id, room: usize) -> Vec<u32> {
+    let most = room.min(MOST_RANKS);
     if let Some(Value::Text(text)) = arena.get(of) {
         let text = &text[..text.floor_char_boundary(LONGEST_LIST)];
         let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-        return numbers.take(MOST_RANKS).filter_map(|part| part.parse().ok()).collect();
+        return numbers.take(most).filter_map(|part| part.parse().ok()).collect();
     }
-    let members = arena.members(of).iter().take(MOST_RANKS);
+    let members = arena.members(of).iter().take(most);
     members.filter_map(|id| u32::try_from(arena.int(*id)?).ok()).collect()
 }

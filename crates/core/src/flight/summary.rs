@@ -1,8 +1,8 @@
 //! What the dumps of one job tell together.
 use crate::arrange::Gather as _;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Dump, Entry};
+use super::{Dump, Entry, Group};
 
 /// What the dumps of one job's ranks tell together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,35 +36,55 @@ struct Standing {
     waits_in: Option<i64>,
 }
 
+/// What one rank tells of one process group.
+#[derive(Debug, Default)]
+struct Member<'d> {
+    group: Option<&'d Group>,
+    /// Its collectives in it.
+    entries: Vec<&'d Entry>,
+}
+
+/// The ranks that tell of one process group.
+type Members<'d> = BTreeMap<u32, Member<'d>>;
+
 /// Puts the dumps of one job side by side. Dumps that do not say whose they are count for nothing.
 pub fn summarise(dumps: &[Dump]) -> Summary {
     let by_rank: BTreeMap<u32, &Dump> = dumps.iter().filter_map(|dump| Some((dump.rank?, dump))).into_map();
     let mut summary = Summary { dumped: by_rank.keys().copied().collect(), ..Summary::default() };
-    let names: BTreeSet<&str> = by_rank.values().flat_map(|dump| groups_of(dump)).into_set();
-    for name in names {
+    for (name, members) in by_group(&by_rank) {
         let standings: BTreeMap<u32, Standing> =
-            by_rank.iter().filter_map(|(rank, dump)| Some((*rank, standing(dump, name)?))).into_map();
+            members.iter().filter_map(|(rank, member)| Some((*rank, standing(member)?))).into_map();
         let completed = standings.iter().map(|(rank, at)| (*rank, at.completed)).collect();
         summary.completed.insert(name.to_owned(), completed);
-        let missing = missing(&by_rank, name, &standings);
+        let missing = missing(&by_rank, &members, &standings);
         // The smallest group that somebody is missing from says most.
         if !missing.is_empty() && (summary.missing.is_empty() || missing.len() < summary.missing.len()) {
             summary.missing = missing;
         }
         if summary.mismatch.is_none() {
-            summary.mismatch = mismatch(&by_rank, name);
+            summary.mismatch = mismatch(name, &members);
         }
     }
     summary
 }
 
-fn groups_of(dump: &Dump) -> impl Iterator<Item = &str> {
-    dump.groups.keys().map(String::as_str).chain(dump.entries.iter().map(|entry| entry.group.as_str()))
+/// In one pass over all dumps: there may be as many groups as collectives.
+fn by_group<'d>(by_rank: &BTreeMap<u32, &'d Dump>) -> BTreeMap<&'d str, Members<'d>> {
+    let mut groups: BTreeMap<&str, Members<'d>> = BTreeMap::new();
+    for (rank, dump) in by_rank {
+        for (name, group) in &dump.groups {
+            groups.entry(name).or_default().entry(*rank).or_default().group = Some(group);
+        }
+        for entry in &dump.entries {
+            let member = groups.entry(&entry.group).or_default().entry(*rank).or_default();
+            member.entries.extend(Some(entry).filter(|entry| !entry.point_to_point));
+        }
+    }
+    groups
 }
 
-fn standing(dump: &Dump, group: &str) -> Option<Standing> {
-    let status = dump.groups.get(group);
-    let entries = || dump.entries.iter().filter(|entry| entry.group == group && !entry.point_to_point);
+fn standing(member: &Member<'_>) -> Option<Standing> {
+    let (status, entries) = (member.group, || member.entries.iter());
     let enqueued = entries().map(|entry| entry.seq).max().or_else(|| status?.last_enqueued)?;
     let completed = entries().filter(|entry| entry.completed).map(|entry| entry.seq).max();
     Some(Standing {
@@ -76,7 +96,11 @@ fn standing(dump: &Dump, group: &str) -> Option<Standing> {
 
 /// Ranks that never entered the collective in which most others wait, and members without a dump where nearly all have
 /// one.
-fn missing(by_rank: &BTreeMap<u32, &Dump>, group: &str, standings: &BTreeMap<u32, Standing>) -> Vec<u32> {
+fn missing(
+    by_rank: &BTreeMap<u32, &Dump>,
+    members: &Members<'_>,
+    standings: &BTreeMap<u32, Standing>,
+) -> Vec<u32> {
     let mut waiting: BTreeMap<i64, usize> = BTreeMap::new();
     for standing in standings.values() {
         if let Some(seq) = standing.waits_in {
@@ -87,9 +111,8 @@ fn missing(by_rank: &BTreeMap<u32, &Dump>, group: &str, standings: &BTreeMap<u32
         return Vec::new();
     };
     let behind = standings.iter().filter(|(_, standing)| standing.enqueued < seq).map(|(rank, _)| *rank);
-    let members =
-        by_rank.values().filter_map(|dump| dump.groups.get(group)).map(|g| &g.ranks).max_by_key(|r| r.len());
-    let silent = members.into_iter().flatten().copied().filter(|rank| !by_rank.contains_key(rank));
+    let ranks = members.values().filter_map(|member| Some(&member.group?.ranks)).max_by_key(|r| r.len());
+    let silent = ranks.into_iter().flatten().copied().filter(|rank| !by_rank.contains_key(rank));
     let mut all: Vec<u32> = behind.chain(silent).collect();
     all.sort_unstable();
     all.dedup();
@@ -97,10 +120,10 @@ fn missing(by_rank: &BTreeMap<u32, &Dump>, group: &str, standings: &BTreeMap<u32
     if all.len() >= count { Vec::new() } else { all }
 }
 
-fn mismatch(by_rank: &BTreeMap<u32, &Dump>, group: &str) -> Option<String> {
+fn mismatch(group: &str, members: &Members<'_>) -> Option<String> {
     let mut first: BTreeMap<i64, (u32, &Entry)> = BTreeMap::new();
-    for (rank, dump) in by_rank {
-        for entry in dump.entries.iter().filter(|entry| entry.group == group && !entry.point_to_point) {
+    for (rank, member) in members {
+        for entry in &member.entries {
             match first.get(&entry.seq) {
                 Some((other, told)) if differs(told, entry) => {
                     return Some(format!(

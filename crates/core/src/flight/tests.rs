@@ -145,6 +145,45 @@ fn a_file_in_which_everything_refers_to_everything_stays_small() {
 }
 
 #[test]
+fn what_every_record_names_again_is_not_kept_again() {
+    // Every one of a thousand groups and collectives names the same megabyte: as name, number, list and operation.
+    let mut p = Pickler::new();
+    p.raw(b"}(").text("long").text(&"7 ".repeat(1 << 19)).raw(b"q\x01").text("pg_config").raw(b"}(");
+    for group in 0..500 {
+        p.text(&format!("g{group}")).raw(b"}(").text("desc").raw(b"h\x01").text("ranks").raw(b"h\x01u");
+    }
+    p.raw(b"u").text("entries").raw(b"](");
+    for _ in 0..1000 {
+        p.raw(b"}(").text("pg_id").raw(b"h\x01").text("seq_id").int(1).text("is_p2p").raw(&[0x89]);
+        p.text("collective_seq_id").raw(b"h\x01").text("profiling_name").raw(b"h\x01u");
+    }
+    p.raw(b"eu.");
+    let read = dump(&p.out, 0);
+    let names = read.entries.iter().map(|entry| entry.group.len() + entry.operation.len()).sum::<usize>();
+    let members =
+        read.groups.values().map(|group| group.description.len() + group.ranks.len()).sum::<usize>();
+    assert_eq!(read.entries.len(), 1000);
+    assert!(names <= 1000 * 512 && members <= 1 << 19, "{names} {members}");
+}
+
+#[test]
+fn as_many_groups_as_collectives_are_put_side_by_side_at_once() {
+    let entry = |n: i64| Entry {
+        group: n.to_string(),
+        seq: n,
+        operation: "nccl:all_reduce".to_owned(),
+        input: String::new(),
+        completed: false,
+        point_to_point: false,
+    };
+    let dump = |rank| Dump { rank: Some(rank), entries: (0..30_000).map(entry).collect(), ..Dump::default() };
+    let started = std::time::Instant::now();
+    let summary = summarise(&[dump(0), dump(1)]);
+    assert_eq!(summary.completed.len(), 30_000);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
 fn a_torn_file_says_where() {
     let whole = pickled(3, true);
     for cut in [3, 20, whole.len() / 2, whole.len() - 1] {

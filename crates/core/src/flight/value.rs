@@ -18,6 +18,11 @@ pub(super) enum Value {
     Opaque,
 }
 
+/// Longest text that is read as a number, and longest part of one that is taken for a name, bytes. A file may name one
+/// long text in every record.
+const LONGEST_NUMBER: usize = 64;
+const LONGEST_NAME: usize = 256;
+
 /// All values of one file.
 #[derive(Debug, Default)]
 pub(super) struct Arena(Vec<Value>);
@@ -72,15 +77,15 @@ impl Arena {
     pub(super) fn int(&self, of: Id) -> Option<i64> {
         match self.get(of)? {
             Value::Int(number) => Some(*number),
-            Value::Text(text) => text.trim().parse().ok(),
+            Value::Text(text) if text.len() <= LONGEST_NUMBER => text.trim().parse().ok(),
             _ => None,
         }
     }
 
-    /// A text, or a number as text.
+    /// A text, cut where it is longer than any name, or a number as text.
     pub(super) fn text(&self, of: Id) -> Option<String> {
         match self.get(of)? {
-            Value::Text(text) => Some(text.clone()),
+            Value::Text(text) => Some(text[..text.floor_char_boundary(LONGEST_NAME)].to_owned()),
             Value::Int(number) => Some(number.to_string()),
             _ => None,
         }
