@@ -171,10 +171,8 @@ impl<'a> Reader<'a> {
 
     fn count_lost(&mut self, peeled: &Peeled<'_>) {
         let Some(sequence) = peeled.sequence else { return };
-        if let Some(last) = self.last_sequence
-            && sequence > last + 1
-        {
-            self.lost += sequence - last - 1;
+        if let Some(last) = self.last_sequence {
+            self.lost = self.lost.saturating_add(sequence.saturating_sub(last).saturating_sub(1));
         }
         self.last_sequence = Some(sequence);
     }
@@ -197,7 +195,7 @@ fn clock(incident: &Incident, node: &NodeEvidence, log: &[u8]) -> Clock {
         .next_back();
     let (Some(greeting), Some(boot)) = (greeting, node.boot) else { return clock };
     let ahead = greeting.micros_since(boot);
-    let quarters = (ahead + ahead.signum() * QUARTER / 2) / QUARTER;
+    let quarters = ahead.saturating_add(ahead.signum() * QUARTER / 2) / QUARTER;
     let fits = (ahead - quarters * QUARTER).saturating_abs() <= SLACK && quarters.saturating_abs() <= WIDEST;
     let offset = if fits { quarters * QUARTER / 1_000_000 } else { 0 };
     Clock { utc_offset: i32::try_from(offset).unwrap_or_default(), ..clock }

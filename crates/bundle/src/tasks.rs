@@ -21,20 +21,19 @@ pub(crate) fn read(place: &Path, incident: &Incident, node: &mut NodeEvidence) {
             return;
         }
     };
-    let (records, bad) = decode_all(&bytes);
-    if let Some(first) = bad.first() {
-        node.blind.push(format!(
-            "tasks.jsonl: {} line(s) are no record, the first is {}: {}",
-            bad.len(),
-            first.line,
-            first.why
-        ));
+    let (mut bad, mut first) = (0_usize, None);
+    // Line by line: a file may be nothing but bad lines, a hundred million of them.
+    for (index, line) in bytes.split(|b| *b == b'\n').enumerate() {
+        let (records, broken) = decode_all(line);
+        bad += broken.len();
+        first = first.or_else(|| broken.into_iter().next().map(|bad| (index + 1, bad.why)));
+        let of_run = |record: &TaskRecord| record.restart == 0 || record.restart == incident.run.restart;
+        let records = records.into_iter().filter(of_run);
+        node.tasks.extend(records.map(|record| (Stamp::from_micros(record.at_us), edge(record))));
     }
-    node.tasks = records
-        .into_iter()
-        .filter(|record| record.restart == 0 || record.restart == incident.run.restart)
-        .map(|record| (Stamp::from_micros(record.at_us), edge(record)))
-        .collect();
+    if let Some((line, why)) = first {
+        node.blind.push(format!("tasks.jsonl: {bad} line(s) are no record, the first is {line}: {why}"));
+    }
     node.tasks.arrange_by_key(|(at, edge)| (*at, edge.rank));
 }
 

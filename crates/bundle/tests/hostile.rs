@@ -134,6 +134,53 @@ fn times_from_the_far_future_and_past_do_no_harm() {
     assert!(report.culprits.is_empty(), "{report:?}");
 }
 
+#[test]
+fn numbers_at_their_ends_do_no_harm() {
+    const ENDS: [&str; 5] = [
+        "@-9223372036854775808us",
+        "@9223372036854775807us",
+        "-009999-01-03T00:00:00Z",
+        "9999-12-30T00:00:00Z",
+        "2026-05-04T12:00:00Z",
+    ];
+    let log: String = ["18446744073709551615", "0", "18446744073709551615", "5", "9223372036854775808"]
+        .map(|sequence| format!("6,{sequence},9223372036854775807,-;x\n"))
+        .concat();
+    let log = format!(
+        "May  1 08:00:00 c1 kernel: Linux version 6.8.0\n{log}[1.0] Out of memory: Killed process 1 (a)\n"
+    );
+    let table = "[1.0] [    1]  7 1 1 18446744073709551615 1 1 0 a\n".repeat(2);
+    let mut folder = Folder::new(2);
+    folder.kernel_as(0, &format!("{table}{log}")).output("srun: error: c2: tasks 0-4294967295: Killed\n");
+    folder.file("history.jsonl", b"{\"node\":\"c1\",\"start\":\"@9223372036854775807us\"}\n");
+    folder.exits(1, 600.0, i32::MIN).all_signalled(603.0, i32::MIN).finish();
+    let incident = fs::read_to_string(folder.path().join("incident.toml")).unwrap();
+    for (start, end, boot) in ENDS
+        .iter()
+        .flat_map(|a| ENDS.iter().map(move |b| (a, b)))
+        .zip(ENDS.iter().cycle())
+        .map(|((a, b), c)| (a, b, c))
+    {
+        let text = incident
+            .replace(&at(0.0), start)
+            .replace(&at(1200.0), end)
+            .replace("2026-05-01T08:00:00Z", boot)
+            .replace("ranks_per_node = 4", "ranks_per_node = 4294967295");
+        fs::write(folder.path().join("incident.toml"), text).unwrap();
+        diagnose(folder.path(), catalog()).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_nothing_but_bad_records_is_counted() {
+    let mut folder = Folder::new(1);
+    folder.finish();
+    fs::write(folder.path().join("nodes/c1/tasks.jsonl"), "x\n".repeat(200_000)).unwrap();
+    let report = diagnose(folder.path(), catalog()).unwrap();
+    let told = report.blind.iter().find(|line| line.contains("tasks.jsonl")).cloned().unwrap_or_default();
+    assert!(told.contains("200000 line(s) are no record, the first is 1"), "{told:?}");
+}
+
 fn write_all(folder: &Path, bytes: &[Vec<u8>]) {
     let names = [
         "nodes/c1/kernel.log",
