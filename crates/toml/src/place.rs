@@ -60,6 +60,9 @@ pub(crate) enum Name<'a> {
     Item(usize),
 }
 
+/// Longest part of a key that is told, bytes. Every key in a table repeats the table's name.
+const LONGEST: usize = 128;
+
 /// `tables.key`, `list.2.key`.
 pub(crate) fn dotted(last: Option<&Step<'_>>) -> String {
     let Some(step) = last else { return String::new() };
@@ -68,7 +71,7 @@ pub(crate) fn dotted(last: Option<&Step<'_>>) -> String {
         text.push('.');
     }
     match step.name {
-        Name::Key(key) => text.push_str(key),
+        Name::Key(key) => text.push_str(&key[..key.floor_char_boundary(LONGEST)]),
         Name::Item(index) => {
             let _ = write!(text, "{index}");
         }

@@ -198,3 +198,14 @@ fn a_value_of_any_wrong_kind_has_a_remedy() {
         assert!(told.is_some_and(|told| told.contains(expected)), "{text:?}: {fault:?}\n  got: {told:?}");
     }
 }
+
+#[test]
+fn unknown_keys_below_a_long_name_are_told_in_short() {
+    let keys: String = (0..5_000).map(|n| format!("a{n} = 1\n")).collect();
+    let text = format!("[{}]\nname = \"x\"\n{keys}", "n".repeat(100_000));
+    let unknown = read::<BTreeMap<String, Below>>(&text).unwrap().unknown;
+    assert!((1..=1_024).contains(&unknown.len()), "{}", unknown.len());
+    assert!(unknown.iter().all(|key| key.key.len() < 200 && key.key.contains(".a")), "{:?}", unknown.first());
+    let text = format!("[\"{}\"]\nname = 1\n", "\u{fc}".repeat(100));
+    assert!(read::<BTreeMap<String, Below>>(&text).unwrap_err().key.ends_with(".name"));
+}

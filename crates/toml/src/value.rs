@@ -17,6 +17,9 @@ use crate::error::Error;
 use crate::near::nearest;
 use crate::place::{Name, Step, dotted};
 
+/// Most unknown keys that are remembered: nobody reads more of them, and each is held against all that are known.
+const MOST_UNKNOWN: usize = 1024;
+
 type Result<T> = std::result::Result<T, Error>;
 
 /// Kinds that are one to us. What a type asks for is all it is given: a visitor that could be handed anything would be
@@ -49,7 +52,7 @@ impl<'a> Value<'a> {
     }
 
     fn remember_as_unknown(&self) {
-        let Some(step) = self.way else { return };
+        let Some(step) = self.way.filter(|_| self.unknown.borrow().len() < MOST_UNKNOWN) else { return };
         let meant = match step.name {
             Name::Key(key) => nearest(key, step.known.iter().copied()),
             Name::Item(_) => None,
