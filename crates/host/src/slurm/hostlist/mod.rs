@@ -13,6 +13,9 @@ const MAX_LIST: usize = 1024 * 1024;
 /// Longest name, bytes; Slurm keeps 64 in its own tables, DNS 255.
 const MAX_NAME: usize = 255;
 
+/// Most brackets in one name: Slurm takes one for each dimension of a machine, five at most.
+const MAX_BRACKETS: usize = 8;
+
 /// A list that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostlistError {
@@ -69,13 +72,13 @@ fn top_level(list: &str) -> Option<Vec<&str>> {
 
 /// Multiplies `names` by every piece of `part`. `Err(None)`: no list.
 fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), Option<HostlistError>> {
+    // Before it is multiplied: a long name times many numbers would fill memory, and many brackets take for ever.
+    if outside_brackets(part) > MAX_NAME || part.matches('[').count() > MAX_BRACKETS {
+        return Err(None);
+    }
     let mut rest = part;
     while let Some((plain, after)) = rest.split_once('[') {
         let (ranges, tail) = after.split_once(']').ok_or(None)?;
-        // Before it is multiplied: a long name times many numbers would fill memory.
-        if plain.len() > MAX_NAME || names.iter().any(|name| name.len() > MAX_NAME) {
-            return Err(None);
-        }
         names.iter_mut().for_each(|name| name.push_str(plain));
         let numbers = numbers(ranges)?;
         if names.len().saturating_mul(numbers.len()) > MAX_NODES {
@@ -86,6 +89,12 @@ fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), Option<Hostlis
     }
     names.iter_mut().for_each(|name| name.push_str(rest));
     Ok(())
+}
+
+/// Bytes of a part that stand in each of its names.
+fn outside_brackets(part: &str) -> usize {
+    let pieces = part.split('[').map(|piece| piece.split_once(']').map_or(piece, |(_, behind)| behind));
+    pieces.map(str::len).sum()
 }
 
 /// `01-03,7` as `01 02 03 7`: the width of the first number of a range is kept.
@@ -143,7 +152,10 @@ mod tests {
         assert_eq!(expand("n[1-999][1-999][1-999]"), Err(HostlistError::TooMany));
         assert_eq!(expand(&"n,".repeat(100_000)), Err(HostlistError::TooMany));
         assert!(expand(&format!("{}[1-60000]", "n".repeat(900_000))).is_err());
+        assert!(expand(&format!("[1-60000]{}", "n".repeat(900_000))).is_err());
+        assert!(expand(&format!("n[1-60000]{}[1-1]", "n".repeat(900_000))).is_err());
         assert!(expand(&"n[1-2]".repeat(1_000)).is_err());
+        assert!(expand(&format!("n[1-60000]{}", "[1-1]".repeat(20_000))).is_err());
     }
 
     proptest! {
