@@ -254,6 +254,11 @@ fn hosted(line: &[u8]) -> Option<&[u8]> {
 /// `n1: line`, `/var/log/messages:line`, `1234:line`: the name of a node or file, or a number, before a line that has a time
 /// or the kernel's name of its own.
 fn named(line: &[u8]) -> Option<&[u8]> {
+    behind_name(line, DEEPEST)
+}
+
+/// The same, where no more than so many further names follow: a line may be nothing else.
+fn behind_name(line: &[u8], left: usize) -> Option<&[u8]> {
     let plain = peel(line);
     if plain.time.is_some() || plain.sender != Sender::Unsaid || plain.sequence.is_some() {
         return None;
@@ -266,7 +271,7 @@ fn named(line: &[u8]) -> Option<&[u8]> {
         inner.time.is_some() || inner.sender != Sender::Unsaid || inner.sequence.is_some()
     };
     let deeper =
-        || rest.iter().take(8).take_while(|b| b.is_ascii_digit()).count() > 0 && named(rest).is_some();
+        || left > 0 && rest.first().is_some_and(u8::is_ascii_digit) && behind_name(rest, left - 1).is_some();
     (length > 0 && (says_something(rest) || deeper())).then_some(rest)
 }
 

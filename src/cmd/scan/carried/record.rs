@@ -10,6 +10,9 @@ use super::Carried;
 /// How far before and behind a line its record's other fields are looked for, bytes.
 const REACH: usize = 16 * 1024;
 
+/// How many lines before and behind it: a record has some forty fields, and a log of nothing but texts one in every line.
+const MOST_FIELDS: usize = 128;
+
 /// The text of a record, if the line is a record's text. The journal's own word on who wrote it is among the lines around.
 pub(super) fn field(buffer: &[u8], line: Range<usize>) -> Option<Carried<'_>> {
     let (name, text) = pair(buffer.get(line.clone())?)?;
@@ -45,7 +48,8 @@ fn around(buffer: &[u8], line: Range<usize>) -> Vec<(&str, Cow<'_, [u8]>)> {
     let before = before.strip_suffix(b"\n").unwrap_or(before).rsplit(|b| *b == b'\n');
     let behind = behind.strip_prefix(b"\n").unwrap_or(behind).split(|b| *b == b'\n');
     let until = |line: &&[u8]| !is_bound(line);
-    before.take_while(until).chain(behind.take_while(until)).filter_map(pair).collect()
+    let before = before.take(MOST_FIELDS).take_while(until);
+    before.chain(behind.take(MOST_FIELDS).take_while(until)).filter_map(pair).collect()
 }
 
 /// `NAME=value`, or `"NAME" : "value",`.

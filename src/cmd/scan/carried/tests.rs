@@ -159,6 +159,16 @@ fn things_that_carry_each_other_without_end_are_left() {
     assert_eq!(codes(&deep), [""; 0]);
 }
 
+#[test]
+fn what_a_line_begins_with_over_and_over_fills_no_stack() {
+    for begin in ["1:", "1: ", "gpu-01:", "a:1:", "> ", "\"x\",", "{\"log\":", "[1] ", "\x1b[1m", "1 kernel:"]
+    {
+        let log = format!("{}{XID}", begin.repeat(100_000));
+        assert!(found(&log).len() <= 1, "{begin}");
+        let _ = origins(log.as_bytes());
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(line in prop::collection::vec(any::<u8>(), 0..300)) {
