@@ -231,7 +231,7 @@ fn add_evidence(ledger: &Ledger, story: &mut Story) -> anyhow::Result<()> {
         of_cases.chain(story.verdicts.iter().flat_map(|verdict| &verdict.evidence)).cloned().into_set();
     let ids: Vec<EventId> = ids.into_iter().collect();
     story.evidence = ledger.events_by_id(&ids)?;
-    story.evidence_gone = ids.len() - story.evidence.len();
+    story.evidence_gone = ids.len().saturating_sub(story.evidence.len());
     story.evidence.arrange_by(|a, b| (a.at, a.cursor, &a.id).cmp(&(b.at, b.cursor, &b.id)));
     story.more_events = story.other_events.len() > OTHER_EVENTS as usize;
     if story.more_events {

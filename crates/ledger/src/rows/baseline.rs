@@ -21,7 +21,7 @@ pub(crate) fn put(conn: &Connection, learned: &Learned, now: Stamp) -> Result<()
             to_json("a baseline", &learned.baseline)?
         ],
     )?;
-    conn.execute("DELETE FROM baselines WHERE id <= ?1", [conn.last_insert_rowid() - KEPT])?;
+    conn.execute("DELETE FROM baselines WHERE id <= ?1", [conn.last_insert_rowid().saturating_sub(KEPT)])?;
     Ok(())
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn put(conn: &Connection, node: &NodeName, reading: &Reading) -> Resu
     )?;
     conn.execute(
         "DELETE FROM readings WHERE id <= ?1 AND id NOT IN (SELECT max(id) FROM readings GROUP BY boot)",
-        [conn.last_insert_rowid() - KEPT],
+        [conn.last_insert_rowid().saturating_sub(KEPT)],
     )?;
     Ok(())
 }
