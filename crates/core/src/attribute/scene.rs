@@ -1,7 +1,7 @@
 //! The evidence, put in order: one clock, every line at its node, who ended first.
 use crate::arrange::Arrange as _;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::ending::{self, Death, Ending};
 use super::place::Places;
@@ -34,6 +34,8 @@ pub(super) struct Scene<'a> {
 struct Asked {
     first_sign: OnceCell<Option<Stamp>>,
     first_to_end_said_why: OnceCell<bool>,
+    first_death: OnceCell<Option<Death>>,
+    ended: OnceCell<HashMap<u32, Stamp>>,
 }
 
 impl<'a> Scene<'a> {
@@ -166,7 +168,7 @@ impl<'a> Scene<'a> {
             if self.places.are_launchers() {
                 return None;
             }
-            self.deaths.iter().find(|death| death.task == rank).map(|death| death.at)
+            self.ended(rank)
         };
         let by_first_death = || {
             let first = self.first_failure()?.at;
@@ -187,7 +189,20 @@ impl<'a> Scene<'a> {
     /// The first death that was not part of taking the run down from outside.
     pub(super) fn first_death(&self) -> Option<Death> {
         let outside = matches!(self.ending, Ending::Outside(_));
-        self.deaths.iter().find(|death| !(outside && death.is_by_kill())).copied()
+        let find = || self.deaths.iter().find(|death| !(outside && death.is_by_kill())).copied();
+        *self.asked.first_death.get_or_init(find)
+    }
+
+    /// When a task first ended badly. Every line without a time is placed by it, and a job can name many tasks.
+    fn ended(&self, task: u32) -> Option<Stamp> {
+        let ended = self.asked.ended.get_or_init(|| {
+            let mut ended = HashMap::new();
+            for death in &self.deaths {
+                ended.entry(death.task).or_insert(death.at);
+            }
+            ended
+        });
+        ended.get(&task).copied()
     }
 
     /// The rank that failed first: by the task records, else by torchrun's word. The latter explains what the job printed;
