@@ -52,7 +52,8 @@ fn runs(conn: &Connection, run: &RunId) -> Result<Vec<PastRun>> {
          GROUP BY r.id ORDER BY r.start DESC LIMIT ?6",
     )?;
     let since = run.start.plus_secs(-RUNS_DAYS * 86_400);
-    let params = params![run.job, run.cluster, run.restart, since.micros(), run.start.plus_micros(-1).micros(), MAX_RUNS];
+    let before = run.start.plus_micros(-1);
+    let params = params![run.job, run.cluster, run.restart, since.micros(), before.micros(), MAX_RUNS];
     let mut found = rows::collect(&mut statement, params, |row| Ok((row.get("id")?, past_run(row)?)))?;
     found.reverse();
     found.into_iter().map(|(id, run)| judged(conn, id, run)).collect()
