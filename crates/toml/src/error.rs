@@ -13,8 +13,13 @@ pub struct Fault {
 }
 
 /// A fault that may not have its place yet: the types that values are read into know nothing of texts.
+///
+/// A pointer in size: every function that reads a part of a type returns one.
 #[derive(Debug)]
-pub(crate) struct Error {
+pub(crate) struct Error(Box<Told>);
+
+#[derive(Debug)]
+struct Told {
     message: String,
     place: Option<(usize, String)>,
 }
@@ -22,19 +27,19 @@ pub(crate) struct Error {
 impl Error {
     /// The same, at this place unless it has one: the innermost value is what is wrong.
     pub(crate) fn or_at(mut self, at: usize, key: impl FnOnce() -> String) -> Self {
-        self.place.get_or_insert_with(|| (at, key()));
+        self.0.place.get_or_insert_with(|| (at, key()));
         self
     }
 
     pub(crate) fn into_fault(self) -> Fault {
-        let (at, key) = self.place.unwrap_or_default();
-        Fault { at, key, message: self.message }
+        let (at, key) = self.0.place.unwrap_or_default();
+        Fault { at, key, message: self.0.message }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 
@@ -42,6 +47,6 @@ impl std::error::Error for Error {}
 
 impl serde::de::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { message: message.to_string(), place: None }
+        Self(Box::new(Told { message: message.to_string(), place: None }))
     }
 }

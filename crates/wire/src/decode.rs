@@ -120,7 +120,9 @@ pub fn decode_line(line: &[u8]) -> Result<TaskRecord, DecodeError> {
     }
     let checked = check(line)?;
     let malformed = |why: &dyn std::fmt::Display| DecodeError::Malformed(why.to_string());
-    let line: Line = serde_json::from_slice(line).map_err(|error| malformed(&error))?;
+    // As text: serde_json reads bytes with functions of their own, and programs that read records have those for text.
+    let line = str::from_utf8(line).map_err(|error| malformed(&error))?;
+    let line: Line = serde_json::from_str(line).map_err(|error| malformed(&error))?;
     if line.crc.is_some() && !checked {
         return Err(DecodeError::Checksum);
     }

@@ -17,7 +17,7 @@ use tree::Tree;
 /// # Errors
 /// When the bytes are no UTF-8, no JSON, or no `T`.
 pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    from_value(parsed(bytes)?)
+    from_value(value(bytes)?)
 }
 
 /// Reads a `T`.
@@ -36,7 +36,11 @@ pub fn from_value<T: DeserializeOwned>(mut value: Value) -> Result<T, Error> {
     T::deserialize(Tree(&mut value))
 }
 
-fn parsed(bytes: &[u8]) -> Result<Value, Error> {
+/// Reads JSON as it is.
+///
+/// # Errors
+/// When the bytes are no UTF-8, or no JSON.
+pub fn value(bytes: &[u8]) -> Result<Value, Error> {
     let text = str::from_utf8(bytes).map_err(|error| Error::new(format!("no UTF-8 text: {error}")))?;
     serde_json::from_str(text).map_err(|error| Error::new(error.to_string()))
 }

@@ -48,7 +48,7 @@ pub(super) fn texts(line: &[u8]) -> Vec<Carried<'static>> {
     if line.len() > LONGEST {
         return Vec::new();
     }
-    match serde_json::from_slice::<Value>(line) {
+    match triage_core::json::value(line) {
         Ok(Value::Object(object)) => of_object(&object, DEEPEST),
         _ => Vec::new(),
     }

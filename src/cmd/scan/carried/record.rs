@@ -60,7 +60,7 @@ fn pair(line: &[u8]) -> Option<(&str, Cow<'_, [u8]>)> {
             let end = memchr::memchr(b'"', quoted)?;
             let value = quoted.get(end + 1..)?.trim_ascii_start().strip_prefix(b":")?.trim_ascii();
             let value = value.strip_suffix(b",").unwrap_or(value);
-            let value: String = serde_json::from_slice(value).ok()?;
+            let value: String = triage_core::json::from_bytes(value).ok()?;
             (quoted.get(..end)?, Cow::Owned(value.into_bytes()))
         }
         None => {
