@@ -254,6 +254,12 @@ fn named<'a>(c: &mut Cursor<'a>, peeled: &mut Peeled<'a>) -> Option<&'a [u8]> {
     let facility = facility::with_level(c);
     if facility.unwrap_or(Sender::Kernel) == Sender::Kernel && c.text(b"kernel:").is_some() {
         peeled.sender = Sender::Kernel;
+        // syslogd of old leaves the level of a line that stands within another.
+        let mut leveled = *c;
+        leveled.spaces();
+        if priority(&mut leveled).is_some() {
+            *c = leveled;
+        }
         return Some(c.0.strip_prefix(b" ").unwrap_or(c.0));
     }
     facility?;

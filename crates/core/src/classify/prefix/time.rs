@@ -109,6 +109,14 @@ fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
     if let Some(local) = day_month_time(c) {
         return Some(Some(LineTime::Local(local)));
     }
+    if let Some(mut local) = month_day_time(c) {
+        let mut dated = *c;
+        local.year = dated.byte(b' ').and_then(|()| year(&mut dated));
+        if local.year.is_some() {
+            *c = dated;
+        }
+        return Some(Some(LineTime::Local(local)));
+    }
     if slashed(c).is_some() {
         return Some(None);
     }
