@@ -56,6 +56,7 @@ fn every_way_of_writing_a_kernel_line_gives_the_same_text() {
         ("123.456789] ", Sender::Unsaid, None, since_boot),
         ("01:05:23 PM kernel: ", Sender::Kernel, None, None),
         ("29 Nov 13:05:23 gpu-01 kernel: ", Sender::Kernel, Some("gpu-01"), noon),
+        ("29 Nov, 13:05:23 gpu-01 kernel: ", Sender::Kernel, Some("gpu-01"), noon),
         ("29 Nov 2026 13:05:23 gpu-01 kernel: [  1.2] ", Sender::Kernel, Some("gpu-01"), noon),
         ("[29 Nov 2026 13:05:23] ", Sender::Unsaid, None, noon),
         ("[Nov 29 13:05:23 2026] ", Sender::Unsaid, None, noon),

@@ -207,12 +207,13 @@ pub(super) fn dated(cursor: &mut Cursor<'_>) -> Option<LineTime> {
     Some(LineTime::Local(local))
 }
 
-/// `29 Nov 13:05:23` and `29 Nov 2026 13:05:23`.
+/// `29 Nov 13:05:23`, `29 Nov, 13:05:23` and `29 Nov 2026 13:05:23`.
 pub(super) fn day_month_time(cursor: &mut Cursor<'_>) -> Option<Local> {
     let mut c = *cursor;
     let day = u8::try_from(c.number(2)?).ok()?;
     c.byte(b' ')?;
     let month = month(&mut c)?;
+    let _ = c.byte(b',');
     c.byte(b' ')?;
     let mut dated = c;
     let year = year(&mut dated).filter(|_| dated.byte(b' ').is_some());
