@@ -78,6 +78,7 @@ const LINES: &[(&str, &str)] = &[
     ("[ 99.1] pcieport 0000:00:01.0: [12] Replay Timer Timeout", "pcie.aer_corrected"),
     ("[ 99.1] tg3 0000:04:00.0: AER: [20] UnsupReq (First)", "pcie.aer_nonfatal"),
     // Memory and processors.
+    ("kernel: MCE: [Hardware Error]: Machine check events logged", "mce.logged"),
     ("[ 12.3] [Hardware Error]: Machine check: Data load in unrecoverable area of kernel", "mce.uncorrected"),
     ("[ 12.3] mce: [Hardware Error]: Machine check: Processor context corrupt", "mce.uncorrected"),
     ("[ 12.3] mce: CPU21: Machine Check Exception: 4 Bank 7", "mce.uncorrected"),
@@ -138,6 +139,12 @@ const LINES: &[(&str, &str)] = &[
     ),
     ("[ 99.1] Memory failure: 0x77aa01: recovery action for unsplit thp: Failed", "memory.page_failed"),
     // Memory of jobs and of the node.
+    ("Mar  3 04:05:06 n1 kernel: Out of Memory: Killed process 991 (xfs).", "oom.host"),
+    ("kernel: Out of memory: Killed process (database)", "oom.host"),
+    (
+        "[ 12.3] Killed process 991 (x86_64-conda-linux-gnu-c++) total-vm:510000kB, anon-rss:440000kB, file-rss:51kB",
+        "oom.reaped",
+    ),
     ("[ 12.3] Out of memory: Killed process 9321", "oom.host"),
     ("[ 12.3] Out of memory: Kill process 9321, UID 1007, (vasp_std).", "oom.host"),
     ("[ 12.3] Memory cgroup out of memory: Killed process 9321, UID 1007, (vasp_std).", "oom.cgroup"),
@@ -190,6 +197,16 @@ const LINES: &[(&str, &str)] = &[
         "memory.allocation_failed",
     ),
     // The kernel itself.
+    ("Mar  3 04:05:06 n1 kernel: Kernel panic - not syncing", "kernel.panic"),
+    (
+        "[ 12.3] Kernel Panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)",
+        "kernel.panic",
+    ),
+    ("29 Nov, 04:05:06 n1 kernel: rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", "kernel.rcu_stall"),
+    (
+        "[ 12.3] kernel: DMAR: [DMA Write NO_PASID] Request device [0x5d:0x00.0] fault addr 0x4711000 [fault reason 0x05] PTE Write access is not set",
+        "iommu.fault",
+    ),
     (
         "[ 12.3] smp: csd: Detected non-responsive CSD lock (#2) on CPU#9, waiting 5000000012 ns for CPU#41 do_flush_tlb_all+0x0/0x30(0x0).",
         "kernel.cpu_silent",
@@ -318,6 +335,13 @@ const LINES: &[(&str, &str)] = &[
         "service.failed",
     ),
     // Disks and filesystems.
+    ("[ 12.3] mpt3sas9: attempting device reset! scmd(ffff991100aa2200)", "disk.controller_symptom"),
+    ("[ 12.3] megaraid_sas: ERROR - ctrl reset failed", "disk.controller_lost"),
+    (
+        "[ 12.3] systemd-journald[991]: Failed to create new system journal: No space left on device",
+        "fs.full",
+    ),
+    ("[ 12.3] BTRFS: Transaction aborted (error -5)", "fs.error"),
     ("[ 12.3] nvme nvme3: I/O tag 17 (4011) type 4 opcode 0x1 (I/O Cmd) QID 6 timeout", "disk.path_down"),
     (
         "[ 12.3] nvme nvme3: queue 6: header digest error: recv 0x1a2b3c4d expected 0x4d3c2b1a",
@@ -477,6 +501,14 @@ const LINES: &[(&str, &str)] = &[
     ),
     ("[ 12.3] XFS: attr2 mount option is deprecated.", ""),
     // Network filesystems.
+    (
+        "04:05:06  Lustre: ptlrpc_expire_one_request() @@@ Request sent has timed out for slow reply:",
+        "lustre.request_timeout",
+    ),
+    (
+        "[ 12.3] LNetError: 991:0:(api-ni.c:2533:lnet_startup_lndnet()) Can't load LND o2ib, module ko2iblnd, rc=256",
+        "netfs.refused",
+    ),
     (
         "[ 12.3] LustreError: 991:0:(file.c:4711:ll_inode_revalidate_fini()) scratch: revalidate FID [0x2000:0x1:0x0] error: rc = -108",
         "netfs.symptom",
