@@ -1,28 +1,27 @@
-//! `slurm-triage inject`: a synthetic fault, for a drill.
-use std::time::Duration;
+//! `slurm-triage inject`: a synthetic fault, for a drill. The health check puts it through its pass, as it would a real
+//! one; this asks it to, and tells what came of it.
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use nix::unistd::{User, getuid};
 use serde::Serialize;
 use triage_core::classify::prefix;
-use triage_core::pipeline::Output;
-use triage_core::{Action, Case, CaseState, Event, NodeName, PciAddress, Stamp};
-use triage_hooks::ctx::Ctx;
-use triage_hooks::drill::{self, Drill, Ended};
+use triage_core::{Case, CaseState, Decision, Event, ExitStatus, NodeName, PciAddress, Stamp};
+use triage_hooks::drill::Ended;
+use triage_hooks::drill::order::{Answer, LIMIT, Order};
 use triage_host::clock::{Clock, SystemClock};
-use triage_host::proc::Root;
-use triage_host::runner::SystemRunner;
-use triage_ledger::{Ledger, OpenOptions};
+use triage_host::runner::{Command, Finished, Runner, SystemRunner};
+use triage_ledger::Ledger;
 
 use crate::advice;
 use crate::args::{Common, InjectArgs};
 use crate::exit::{self, CmdResult};
 use crate::render::{self, Page};
-use crate::site::{self, LEDGER_WAIT, Site};
+use crate::site::Site;
 use crate::view::{self, DecisionView};
 
-/// How long the pass may take: the controller is asked for this node's record.
-const LIMIT: Duration = Duration::from_secs(15);
+/// What makes the pass.
+const PROGRAM: &str = "triage-healthcheck";
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -35,7 +34,7 @@ struct Document<'a> {
     cases: &'a [Case],
     decisions: Vec<DecisionView<'a>>,
     /// What is left to the next health check to be carried out.
-    actions: Vec<&'static str>,
+    actions: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -48,31 +47,64 @@ struct EndDocument<'a> {
 
 pub(crate) fn run(common: &Common, args: &InjectArgs) -> CmdResult {
     let site = Site::find(common)?;
-    let seams = (&SystemClock as &dyn Clock, &SystemRunner as _);
-    let config = (site.config_path.clone(), &site.config);
-    let mut ctx = Ctx::new("slurm-triage", config, site.node.clone(), Root::default(), seams, LIMIT)?;
-    if args.end {
-        return end(common, &site, &ctx);
-    }
-    if drill::site_acts(&ctx.policy) && !args.act {
-        render::complain(
-            "policy acts on this node, so a drill has to say that it may: --act lets the next health check drain it, as \
-             for a real fault; nothing was recorded",
-        );
-        return Ok(exit::REFUSED);
-    }
-    let line = line(args)?;
-    let drill = Drill { line: &line, act: args.act, actor: &actor() };
-    if let Some(code) = args.code.as_deref().filter(|code| ctx.catalog().entry(code).is_none()) {
+    let line = if args.end { None } else { Some(line(args)?) };
+    if let Some(code) = args.code.as_deref().filter(|code| site.catalog().0.entry(code).is_none()) {
         bail!("{code} is not in the catalogue: --line takes any line; nothing was recorded");
     }
-    let mut ledger = open(&site)?;
+    // Before the health check is asked: what a person may not do is told in words for a person.
+    let ledger = site.open_to_write("a drill goes into the node's ledger")?;
     if let Some(gpu) = args.gpu {
         refuse_unknown(&ledger, &site, gpu)?;
     }
-    let output = drill::inject(&mut ctx, &mut ledger, &drill)?;
-    tell(common, &site, args.act, &output)?;
-    Ok(exit::OK)
+    drop(ledger);
+    match ask(&site, &Order { ledger: absolute(&site.ledger), actor: actor(), line, act: args.act })? {
+        Answer::Begun { events, cases, decisions, actions } => {
+            tell(common, &site, args.act, (&events, &cases, &decisions, &actions))?;
+            Ok(exit::OK)
+        }
+        Answer::Ended(ended) => tell_end(common, &site, &ended),
+        Answer::Acts => {
+            render::complain(
+                "policy acts on this node, so a drill has to say that it may: --act lets the next health check drain it, \
+                 as for a real fault; nothing was recorded",
+            );
+            Ok(exit::REFUSED)
+        }
+        Answer::Refused(why) => bail!("{why}"),
+    }
+}
+
+/// Has the health check carry out the order.
+fn ask(site: &Site, order: &Order) -> anyhow::Result<Answer> {
+    let program = site.config.paths.libexec.join(PROGRAM);
+    let order = serde_json::to_string(order)?;
+    let args = [
+        "--config".to_owned(),
+        absolute(&site.config_path).display().to_string(),
+        "--drill".to_owned(),
+        order,
+    ];
+    let mut command = Command::new(&program, LIMIT).args(args).env("SLURMD_NODENAME", site.node.as_str());
+    if let Ok(conf) = std::env::var("SLURM_CONF") {
+        command = command.env("SLURM_CONF", absolute(Path::new(&conf)).display().to_string());
+    }
+    let path = program.display();
+    let Finished { status, stdout, stderr, .. } = SystemRunner.run(&command).with_context(|| {
+        format!(
+            "{path} puts a drill through its pass; [paths] libexec in triage.toml is where it is looked for"
+        )
+    })?;
+    let words = String::from_utf8_lossy(&stderr);
+    if status != ExitStatus::Exit(0) {
+        bail!("{path} ended with {status}: {}", words.trim());
+    }
+    triage_core::json::from_bytes(&stdout)
+        .map_err(|error| anyhow!("{path} gave no answer ({error}): is it of this release? {}", words.trim()))
+}
+
+/// The health check runs in another folder than this process.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// A GPU that the last sweep over NVML did not see is none of this node's. A node that was never swept may have any.
@@ -85,21 +117,6 @@ fn refuse_unknown(ledger: &Ledger, site: &Site, gpu: PciAddress) -> anyhow::Resu
     }
     let seen: Vec<String> = seen.iter().map(PciAddress::to_string).collect();
     bail!("{} has no GPU at {gpu}: it has {}; nothing was recorded", site.node, seen.join(", "));
-}
-
-/// The ledger, for writing. One that is not there is not begun: the node may be misspelt.
-fn open(site: &Site) -> anyhow::Result<Ledger> {
-    if !site.ledger.exists() {
-        bail!(
-            "{}: there is no ledger yet: a drill goes into one that a hook of this node has begun",
-            site.ledger.display()
-        );
-    }
-    let max_bytes = u64::from(site.config.ledger.max_mb).saturating_mul(1_000_000);
-    let options = OpenOptions { max_bytes, ..OpenOptions::writer(LEDGER_WAIT, SystemClock.now()) };
-    Ledger::open(&site.ledger, &options)
-        .map_err(site::explained)
-        .context("a drill writes into the node's ledger")
 }
 
 fn line(args: &InjectArgs) -> anyhow::Result<String> {
@@ -137,26 +154,33 @@ fn actor() -> String {
     }
 }
 
-fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Result<()> {
+type Begun<'a> = (&'a [Event], &'a [Case], &'a [Decision], &'a [String]);
+
+fn tell(
+    common: &Common,
+    site: &Site,
+    act: bool,
+    (events, cases, decisions, actions): Begun<'_>,
+) -> anyhow::Result<()> {
     if common.json {
         return render::json(&Document {
             v: view::VERSION,
             node: &site.node,
             at: SystemClock.now(),
             act,
-            events: &output.events,
-            cases: &output.cases,
-            decisions: output.decisions.iter().map(DecisionView::from).collect(),
-            actions: kinds(output),
+            events,
+            cases,
+            decisions: decisions.iter().map(DecisionView::from).collect(),
+            actions,
         });
     }
     let mut page = Page::default();
     let leave = if act { "it may act" } else { "nothing comes of it" };
     page.line(0, format_args!("{}: a drill is recorded; {leave}", site.node));
-    for event in &output.events {
+    for event in events {
         page.line(1, format_args!("event: {} on {}", render::marked(&event.code, true), event.resource));
     }
-    for case in &output.cases {
+    for case in cases {
         page.line(
             1,
             format_args!(
@@ -168,7 +192,7 @@ fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Res
             ),
         );
     }
-    for decision in &output.decisions {
+    for decision in decisions {
         let outcome = decision
             .held_by()
             .map_or_else(|| "wanted".to_owned(), |gate| format!("HELD by {}: {}", gate.name, gate.why));
@@ -176,8 +200,8 @@ fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Res
     }
     // Cases that were open before are decided about as well: a kind once is enough for a person.
     let mut told: Vec<&str> = Vec::new();
-    for kind in kinds(output) {
-        if !told.contains(&kind) {
+    for kind in actions {
+        if !told.contains(&kind.as_str()) {
             told.push(kind);
         }
     }
@@ -186,7 +210,7 @@ fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Res
     }
     page.line(
         0,
-        match output.cases.first() {
+        match cases.first() {
             Some(case) => {
                 format!("slurm-triage why {} tells of it; slurm-triage inject --end ends it.", case.id)
             }
@@ -196,12 +220,7 @@ fn tell(common: &Common, site: &Site, act: bool, output: &Output) -> anyhow::Res
     Ok(render::print(page.text())?)
 }
 
-fn kinds(output: &Output) -> Vec<&'static str> {
-    output.actions.iter().map(Action::kind).collect()
-}
-
-fn end(common: &Common, site: &Site, ctx: &Ctx<'_>) -> CmdResult {
-    let ended = drill::end(ctx, &mut open(site)?, &actor())?;
+fn tell_end(common: &Common, site: &Site, ended: &[Ended]) -> CmdResult {
     if common.json {
         let cases = ended.iter().map(|ended| &ended.case).collect();
         let document =
@@ -213,7 +232,7 @@ fn end(common: &Common, site: &Site, ctx: &Ctx<'_>) -> CmdResult {
     if ended.is_empty() {
         page.line(0, format_args!("{}: there is no drill to end", site.node));
     }
-    for Ended { case, before } in &ended {
+    for Ended { case, before } in ended {
         page.line(
             0,
             format_args!("{}: case {} is acquitted: {} on {}", site.node, case.id, case.code, case.resource),

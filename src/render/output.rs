@@ -2,7 +2,6 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::{Formatter, Serializer};
 
 use super::{escape, is_unsafe};
 
@@ -15,12 +14,9 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 
 /// Writes one JSON value to standard output, on one line.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut line = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut line, TerminalSafe))?;
-    line.push(b'\n');
-    let mut out = io::stdout().lock();
-    out.write_all(&line)?;
-    Ok(out.flush()?)
+    let mut line = terminal_safe(&serde_json::to_string(value)?);
+    line.push('\n');
+    Ok(print(&line)?)
 }
 
 /// Writes one line to standard error, with our name before it.
@@ -31,21 +27,18 @@ pub(crate) fn complain(text: &str) {
 
 /// JSON that a terminal does not obey either. serde_json escapes the control characters below U+0020; the others,
 /// and those that are invisible or turn the direction, mean the same to a program when they are escaped.
-struct TerminalSafe;
-
-impl Formatter for TerminalSafe {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_unsafe(*c)) {
-            let (before, from) = rest.split_at(at);
-            out.write_all(before.as_bytes())?;
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(out, "\\u{unit:04x}")?;
-            }
-            rest = &from[c.len_utf8()..];
+///
+/// Such a character can only be inside a string, so the finished text may be gone through.
+fn terminal_safe(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_unsafe(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            safe.push(c);
         }
-        out.write_all(rest.as_bytes())
     }
+    safe
 }
 
 #[cfg(test)]
@@ -55,9 +48,7 @@ mod tests {
     #[test]
     fn json_is_safe_on_a_terminal_and_reads_back_as_it_was() {
         let text = "\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{e0041}größe\u{feff}";
-        let mut line = Vec::new();
-        text.serialize(&mut Serializer::with_formatter(&mut line, TerminalSafe)).unwrap();
-        let line = String::from_utf8(line).unwrap();
+        let line = terminal_safe(&serde_json::to_string(text).unwrap());
         assert!(!line.chars().any(is_unsafe), "{line:?}");
         assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
     }

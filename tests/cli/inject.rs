@@ -1,5 +1,6 @@
 //! `inject`: drills go through the real pass, are marked everywhere, and never act without leave.
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 
 use triage_ledger::Filter;
 
@@ -8,8 +9,17 @@ use crate::support::*;
 const XID: [&str; 5] = ["inject", "--code", "xid.79", "--gpu", "0000:41:00.0"];
 
 fn node(mode: &str) -> Node {
-    let node = Node::with(all_is_well);
+    let node = with(all_is_well);
     node.policy(mode);
+    node
+}
+
+/// A node whose health check is the one that was built beside the command.
+fn with(fill: impl FnOnce(&mut triage_ledger::Ledger)) -> Node {
+    let node = Node::with(fill);
+    let built = Path::new(env!("CARGO_BIN_EXE_slurm-triage")).parent().unwrap();
+    assert!(built.join("triage-healthcheck").exists(), "cargo build --workspace makes it");
+    node.configure(&format!("{}/libexec", node.dir()), &built.display().to_string());
     node
 }
 
@@ -90,7 +100,7 @@ fn an_ended_drill_leaves_nothing_to_be_done() {
 
 #[test]
 fn ending_drills_leaves_real_cases_alone() {
-    let node = Node::with(a_gpu_dies_and_it_is_written_down);
+    let node = with(a_gpu_dies_and_it_is_written_down);
     node.run(&XID).expect(0);
     let ended = node.run(&["--json", "inject", "--end"]).expect(0).json();
     assert_eq!(ended["ended"].as_array().unwrap().len(), 1);
@@ -99,7 +109,7 @@ fn ending_drills_leaves_real_cases_alone() {
 
 #[test]
 fn a_drill_never_mixes_with_a_real_case() {
-    let node = Node::with(a_gpu_dies_and_it_is_written_down);
+    let node = with(a_gpu_dies_and_it_is_written_down);
     let id = tale().case.id;
     node.run(&["inject", "--code", "xid.79", "--gpu", "0000:61:00.0"])
         .expect(3)

@@ -621,6 +621,81 @@ const LINES: &[(&str, &str)] = &[
         "[ 99.1] mlx4_en: ens4: mlx4_get_module_info i(0) offset(256) bytes_to_read(128) - FAILED (0xfffff8e4)",
         "",
     ),
+    (
+        "[ 99.1] nvidia-nvswitch4: SXid (PCI:0000:d1:00.0): 26006, SOE HALT data[12] = 0x      0000d00d42",
+        "sxid.26006",
+    ),
+    (
+        "[ 99.1] NVRM: GPU2 _intrServiceStallCommonCheckBegin: Failed GPU reg read : 0xffffffff. Check whether GPU is present on the bus",
+        "nvidia.lost",
+    ),
+    ("[ 99.1] pcieport 0000:d0:05.1: [21] ACSViol", "pcie.aer_nonfatal"),
+    (
+        "[ 99.1] pcieport 0000:d0:05.1: broken device, retraining non-functional downstream link at 2.5GT/s",
+        "pcie.recovery_step",
+    ),
+    ("[ 99.1] xhci_hcd 0000:d1:00.2: Controller not ready at resume -19", "pcie.dead_function"),
+    ("[ 99.1] ena 0000:00:06.0 ens6: Transmit timeout", "nic.tx_timeout"),
+    // Adapters of clouds, words of drivers without a family, devices that come and go.
+    (
+        "[ 99.1] infiniband rdmap47s11: The device sent a completion but the driver didn't receive any MSI-X interrupt for admin cmd CREATE_AH(5) status 0",
+        "nic.firmware",
+    ),
+    ("[ 99.1] infiniband rdmap47s11: Failed to submit command REG_MR (opcode 7) err -12", "nic.driver_error"),
+    ("[ 99.1] efa 0000:47:1b.0 rdmap71s27: Failed to process command DESTROY_QP (opcode 4) err -22", ""),
+    ("[ 99.1] efa 0000:47:1b.0 efa_0: IB device registered", ""),
+    ("[ 99.1] ena 0000:00:06.0 ens6: Reset indication didn't turn off", "nic.tx_timeout"),
+    ("[ 99.1] ena 0000:00:06.0 ens6: resume: 4", ""),
+    ("[mar. févr. 28 12:57:41 2026] gve 0000:00:05.0 ens5: Device link is down.", "nic.link_down"),
+    ("[ 99.1] gve 0000:00:05.0 ens5: Timeout on tx queue, 4", "nic.tx_timeout"),
+    ("[ 99.1] gve 0000:00:05.0: Driver is running with DQO RDA queue format.", ""),
+    ("[ 99.1] mlx5_core 0000:d8:00.0 ens6f0 (unregistering): TX timeout detected", "nic.tx_timeout"),
+    (
+        "[ 99.1] mlx5_core 0000:d8:00.0 ens6f0: RX timeout on channel: 14, ICOSQ: 0x1a2, RQ: 0x19f, CQ: 0x4711",
+        "nic.tx_timeout",
+    ),
+    ("[ 99.1] mlx5_warn:mlx5_4:destroy_mkey:3312:(pid 4711): destroy mkey failed (-110)", "nic.driver_error"),
+    (
+        "[ 99.1] mlx5_core 0000:d8:00.0: 0000:d8:00.0:poll_health:285:(pid 0): device's health compromised - reached miss count",
+        "nic.firmware",
+    ),
+    (
+        "[ 99.1] infiniband rocep216s0f1: mlx5_poll_one:530:(pid 0): Requestor error cqe on cqn 0x4a1:",
+        "nic.driver_error",
+    ),
+    ("[ 99.1] siw: device registration error -17", "nic.driver_error"),
+    (
+        "[ 99.1] infiniband mlx5_4: setup_qp:301:(pid 4711): could not change QP812 state to RTR: -110",
+        "nic.driver_error",
+    ),
+    (
+        "[ 99.1] mlx5_core 0000:d8:00.0: mlx5_fw_reset_complete_reload:181:(pid 4711): reset reload flow aborted, PCI reads still not working",
+        "nic.recovery_failed",
+    ),
+    ("[ 99.1] mlx5_core 0000:d8:00.0: Missing registers BAR, aborting", "nic.init_failed"),
+    (
+        "[ 99.1] mlx5_core 0000:d8:00.0: mlx5_sync_reset_now_event:598:(pid 77): Sync Reset now. Device is going to reset.",
+        "",
+    ),
+    ("[ 99.1] ice 0000:4b:00.0: GNSS init failure", "nic.driver_error"),
+    ("[ 99.1] ice 0000:4b:00.0: PTP failed to set time -5", ""),
+    ("[ 99.1] ixgbe 0000:4b:00.1 eth3: Could not add VLAN filter, error 12", ""),
+    ("[ 99.1] pcieport 0000:64:02.0: [14] CmpltTO", "pcie.aer_nonfatal"),
+    ("[ 99.1] pcieport 0000:64:02.0: AER: Multiple Uncorrectable (Fatal) error", "pcie.aer_fatal"),
+    ("[ 99.1] pcieport 0000:64:02.0: AER: Uncorrected error received: 0000:65:00.0", "pcie.aer_nonfatal"),
+    (
+        "[ 99.1] nvidia 0000:5d:00.0: can't enable device: BAR 3 [mem size 0x02000000 64bit pref] not claimed",
+        "pcie.no_window",
+    ),
+    ("[ 99.1] pcieport 0000:64:02.0: AER: Error of this agent is reported first", "pcie.aer_detail"),
+    (
+        "[ 99.1] pcieport 0000:64:02.0: DPC: Data Link Layer Link Active not cleared in 1000 msec",
+        "pcie.recovery_step",
+    ),
+    ("[ 99.1] pcieport 0000:64:02.0: pciehp: Slot(4-1): No device found", "pcie.recovery_step"),
+    ("[Ter Set 29 06:01:41 2026] pciehp 0000:5c:01.0:pcie24: slot(8): Link Down event", "pcie.link_down"),
+    ("[ 99.1] xhci_hcd 0000:5d:00.2: PCI post-resume error -19!", "pcie.dead_function"),
+    ("[...] NVRM: Xid (0000:e4:00): 31, Ch 00000004, engmask 00000101, intr 10000000", "xid.31"),
     // NVIDIA.
     (
         "Mar  3 04:05:06 n1 nvidia-vgpu-mgr[991]: error: vmiop_log: (0x0): vGPU is being terminated, stop reason: 0x33",
@@ -630,6 +705,7 @@ const LINES: &[(&str, &str)] = &[
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: GPU has fallen off the bus.", "nvidia.gpu_off_bus"),
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: RmInitAdapter failed! (0x62:0xffff:2477)", "nvidia.init_failed"),
     ("[ 12.3] NVRM: rm_init_adapter failed, device minor number 5", "nvidia.init_symptom"),
+    ("6,901,990000;NVRM: GPU5 RmInitNvDevice: *** Cannot initialize the device", "nvidia.init_symptom"),
     ("[ 12.3] NVRM: API mismatch: the client has the version 535.183.06, but", "nvidia.version_mismatch"),
     (
         "[ 12.3] NVRM: Xid (PCI:00000001:00:00.0): 94, pid=12, name=python, Contained: SM (0x1). RST: No, D-RST: No",

@@ -1,6 +1,7 @@
 //! What a node tells the batch host through its own node record: one small JSON object under our key in `Extra`.
 use serde::{Deserialize, Serialize};
 
+use crate::json;
 use crate::{Case, CaseId, CauseClass, Code, Confidence, NodeRecord, PeerEvidence, Resource, Stamp};
 
 /// Our key in the node's `Extra` object.
@@ -49,8 +50,8 @@ pub fn read(record: &NodeRecord) -> Option<PeerEvidence> {
     if record.extra.len() > MAX_EXTRA {
         return None;
     }
-    let extra: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&record.extra).ok()?;
-    let body = Body::deserialize(extra.get(KEY)?).ok().filter(|body| body.v == 1)?;
+    let mut extra: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&record.extra).ok()?;
+    let body = json::from_value::<Body>(extra.remove(KEY)?).ok().filter(|body| body.v == 1)?;
     Some(PeerEvidence {
         node: record.node.clone(),
         case: body.case,

@@ -21,6 +21,13 @@ pub enum HookArgs {
         /// The key of the action's intent in the ledger.
         key: String,
     },
+    /// Put a drill into the ledger, or end one. Internal: `slurm-triage inject` asks for it.
+    Drill {
+        /// The configuration file.
+        config: PathBuf,
+        /// What is asked for, as JSON.
+        order: String,
+    },
     /// Print this and leave.
     Print(String),
 }
@@ -31,7 +38,7 @@ pub enum HookArgs {
 /// An argument that is not known, in words.
 pub fn parse(program: &str, args: impl IntoIterator<Item = OsString>) -> Result<HookArgs, String> {
     let mut config = PathBuf::from(DEFAULT_CONFIG);
-    let mut key = None;
+    let (mut key, mut order) = (None, None);
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let mut value = |name: &str| args.next().ok_or_else(|| format!("{name} needs a value"));
@@ -40,6 +47,9 @@ pub fn parse(program: &str, args: impl IntoIterator<Item = OsString>) -> Result<
             Some("--finish") => {
                 key = Some(value("--finish")?.to_string_lossy().into_owned());
             }
+            Some("--drill") => {
+                order = Some(value("--drill")?.to_string_lossy().into_owned());
+            }
             Some("--help" | "-h") => return Ok(HookArgs::Print(help(program))),
             Some("--version" | "-V") => {
                 return Ok(HookArgs::Print(format!("{program} {}", env!("CARGO_PKG_VERSION"))));
@@ -47,9 +57,10 @@ pub fn parse(program: &str, args: impl IntoIterator<Item = OsString>) -> Result<
             _ => return Err(format!("unknown argument {}: try {program} --help", arg.display())),
         }
     }
-    Ok(match key {
-        Some(key) => HookArgs::Finish { config, key },
-        None => HookArgs::Run { config },
+    Ok(match (key, order) {
+        (Some(key), _) => HookArgs::Finish { config, key },
+        (None, Some(order)) => HookArgs::Drill { config, order },
+        (None, None) => HookArgs::Run { config },
     })
 }
 

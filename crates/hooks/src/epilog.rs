@@ -14,7 +14,8 @@ use crate::start::Hook;
 use crate::{finish, open, spool};
 
 /// The hook.
-pub const HOOK: Hook = Hook { program: "triage-epilog", limit: |deadlines| deadlines.epilog, pass };
+pub const HOOK: Hook =
+    Hook { program: "triage-epilog", limit: |deadlines| deadlines.epilog, pass, drill: None };
 
 /// Longest wait for another program that writes.
 const WAIT: Duration = Duration::from_millis(1_000);

@@ -7,13 +7,19 @@ use triage_ledger::{Ledger, Limits, Seen};
 
 use crate::carry::{self, Take};
 use crate::ctx::Ctx;
+use crate::drill::order;
 use crate::look::Look;
 use crate::pass::{self, Task};
 use crate::start::Hook;
 use crate::{finish, metrics, open, overdue, spool};
 
 /// The hook.
-pub const HOOK: Hook = Hook { program: "triage-healthcheck", limit: |deadlines| deadlines.healthcheck, pass };
+pub const HOOK: Hook = Hook {
+    program: "triage-healthcheck",
+    limit: |deadlines| deadlines.healthcheck,
+    pass,
+    drill: Some(order::answer),
+};
 
 /// Longest wait for another program that writes.
 const WAIT: Duration = Duration::from_secs(2);

@@ -14,7 +14,8 @@ use crate::start::Hook;
 use crate::{ask, carry, open, spool};
 
 /// The hook.
-pub const HOOK: Hook = Hook { program: "triage-prolog", limit: |deadlines| deadlines.prolog, pass };
+pub const HOOK: Hook =
+    Hook { program: "triage-prolog", limit: |deadlines| deadlines.prolog, pass, drill: None };
 
 /// Longest wait for another program that writes: a prolog delays its job by as much.
 const WAIT: Duration = Duration::from_millis(250);

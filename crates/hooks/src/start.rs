@@ -26,6 +26,8 @@ pub struct Hook {
     pub limit: fn(&Deadlines) -> Duration,
     /// The pass; returns what slurmd is to be told: 0, or 1 to refuse a job.
     pub pass: fn(&mut Ctx<'_>) -> u8,
+    /// What it answers to an order for a drill, where it takes any.
+    pub drill: Option<fn(&'static str, &Path, &str) -> String>,
 }
 
 /// Runs the hook as slurmd's child. Only a pass that says so exits with anything but 0: Slurm drains the node of a
@@ -48,6 +50,15 @@ fn begin(hook: &Hook) -> ExitCode {
             ExitCode::SUCCESS
         }
         HookArgs::Run { config } => under_supervision(hook, &config),
+        HookArgs::Drill { config, order } => {
+            match hook.drill {
+                Some(drill) => {
+                    let _ = writeln!(std::io::stdout(), "{}", drill(hook.program, &config, &order));
+                }
+                None => complain(&format!("{}: --drill is for triage-healthcheck", hook.program)),
+            }
+            ExitCode::SUCCESS
+        }
         HookArgs::Finish { config, key } => {
             crate::finish::run(hook.program, &config, &key);
             ExitCode::SUCCESS

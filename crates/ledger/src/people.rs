@@ -184,7 +184,7 @@ fn give_up(tx: &Transaction<'_>, id: &CaseId, closing: Closing, word: &Word<'_>)
         })?
         .collect::<rusqlite::Result<_>>()?;
     for (_, json, synthetic) in &rows {
-        let Ok(action) = serde_json::from_str::<Action>(json) else { continue };
+        let Ok(action) = triage_core::json::from_text::<Action>(json) else { continue };
         let note = AuditNote {
             level: crate::batch::Level::Info,
             actor: word.actor.to_owned(),

@@ -342,7 +342,9 @@ pub(crate) fn expired(conn: &Connection, keys: &[String], now: Stamp) -> Result<
     )?;
     for key in keys {
         let json: Option<String> = statement.query_row(params![key], |row| row.get(0)).optional()?;
-        let Some(action) = json.and_then(|json| serde_json::from_str::<Action>(&json).ok()) else { continue };
+        let Some(action) = json.and_then(|json| triage_core::json::from_text::<Action>(&json).ok()) else {
+            continue;
+        };
         let note = AuditNote {
             text: "expired: nobody began it in time".to_owned(),
             ..about_action(conn, &action, IntentState::Expired)?

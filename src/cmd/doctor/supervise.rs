@@ -63,7 +63,7 @@ fn absolute(path: &Path) -> String {
 
 fn findings(part: Part, command: &Command) -> Vec<Finding> {
     match SystemRunner.run(command) {
-        Ok(Finished { status: ExitStatus::Exit(0), stdout, .. }) => serde_json::from_slice(&stdout)
+        Ok(Finished { status: ExitStatus::Exit(0), stdout, .. }) => triage_core::json::from_bytes(&stdout)
             .unwrap_or_else(|error| vec![one(part, format!("answered what cannot be read: {error}"))]),
         Ok(Finished { status, stderr, .. }) => {
             let words = String::from_utf8_lossy(&stderr);

@@ -162,7 +162,9 @@ const fn word(step: Step) -> &'static str {
 
 /// The conditions as they stand in the file.
 fn when(rule: &Rule) -> String {
-    let json = serde_json::to_value(rule).unwrap_or_default();
+    // By way of text, as it is written elsewhere too: a type is generated once for each way it is written.
+    let json = serde_json::to_string(rule).unwrap_or_default();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
     let shown = |key: &str| {
         let value = json.get(key)?;
         let idle = value.is_null() || value.as_array().is_some_and(Vec::is_empty) || *value == "suspected";

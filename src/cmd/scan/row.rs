@@ -57,8 +57,9 @@ impl<'a> Row<'a> {
 
     pub(super) fn write(&self, out: &mut dyn Write, json: bool) -> io::Result<()> {
         if json {
-            serde_json::to_writer(&mut *out, self)?;
-            return writeln!(out);
+            let mut line = serde_json::to_vec(self)?;
+            line.push(b'\n');
+            return out.write_all(&line);
         }
         let time = self.time.map(|time| format!("  {time}")).unwrap_or_default();
         let text = clip(&self.text, SHOWN);

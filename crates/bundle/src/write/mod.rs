@@ -190,8 +190,8 @@ impl Writer<'_, '_> {
     fn json_lines<T: serde::Serialize>(&self, name: &str, items: &[T]) -> Result<Vec<u8>, WriteError> {
         let mut out = Vec::new();
         for item in items {
-            serde_json::to_writer(&mut out, item)
-                .map_err(|error| self.unwritable(name, error.to_string()))?;
+            let line = serde_json::to_vec(item).map_err(|error| self.unwritable(name, error.to_string()))?;
+            out.extend_from_slice(&line);
             out.push(b'\n');
         }
         Ok(out)

@@ -2,6 +2,7 @@
 //!
 //! The data lives in `crates/catalog`; this module knows the types and answers questions. [`Catalog`] is cheap to
 //! make: it stays packed, and what a line needs of it is unpacked and compiled when one first does.
+mod built_in;
 mod entry;
 mod family;
 pub mod nvlink5;
@@ -9,6 +10,7 @@ mod packed;
 mod pattern;
 mod table;
 
+pub use built_in::BuiltIn;
 pub use entry::{Change, Entry, Scope, Text};
 pub use family::{Decoder, Family, Origin, Variant};
 pub use packed::{Fields, Packed, Record};

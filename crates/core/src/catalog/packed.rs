@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::str::{FromStr, Split};
 use std::sync::OnceLock;
 
-use super::Text;
+use super::{BuiltIn, Text};
 
 /// Between records, between the fields of one, and between the items of a field that is a list: ASCII's own separators of
 /// groups, units and records, which no text of the catalogue holds.
@@ -62,19 +62,19 @@ fn items(field: &'static str) -> impl Iterator<Item = &'static str> {
 /// A list that is unpacked when it is first looked at, or one that was made in memory.
 #[derive(Debug, Clone)]
 pub struct Packed<T> {
-    text: &'static str,
+    text: BuiltIn,
     all: OnceLock<Vec<T>>,
 }
 
 impl<T: Record> Packed<T> {
     /// The list in a packed text. A record that is not understood is left out.
-    pub const fn new(text: &'static str) -> Self {
+    pub const fn new(text: BuiltIn) -> Self {
         Self { text, all: OnceLock::new() }
     }
 
     /// Changes the list.
     pub fn change<R>(&mut self, change: impl FnOnce(&mut Vec<T>) -> R) -> R {
-        let mut all = self.all.take().unwrap_or_else(|| unpack(self.text));
+        let mut all = self.all.take().unwrap_or_else(|| unpack(self.text.text()));
         let answer = change(&mut all);
         self.all = OnceLock::from(all);
         answer
@@ -82,7 +82,7 @@ impl<T: Record> Packed<T> {
 
     /// Number of records, readable or not.
     pub fn packed_len(&self) -> usize {
-        self.text.split(GROUP_SEPARATOR).filter(|record| !record.is_empty()).count()
+        self.text.text().split(GROUP_SEPARATOR).filter(|record| !record.is_empty()).count()
     }
 }
 
@@ -99,19 +99,19 @@ impl<T: Record> Deref for Packed<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        self.all.get_or_init(|| unpack(self.text))
+        self.all.get_or_init(|| unpack(self.text.text()))
     }
 }
 
 impl<T: Record> Default for Packed<T> {
     fn default() -> Self {
-        Self::new("")
+        Self::new(BuiltIn::default())
     }
 }
 
 impl<T> From<Vec<T>> for Packed<T> {
     fn from(all: Vec<T>) -> Self {
-        Self { text: "", all: OnceLock::from(all) }
+        Self { text: BuiltIn::default(), all: OnceLock::from(all) }
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn families_are_read_when_they_are_looked_at() {
-        let mut families: Packed<Family> = Packed::new(TWO);
+        let mut families: Packed<Family> = Packed::new(TWO.into());
         assert_eq!((families.packed_len(), families.len()), (2, 2));
         assert_eq!(*families[0].sources, [Origin::Kernel, Origin::Job]);
         assert_eq!((&families[0].tags[1], families[0].needs.len()), (&Text::from("two"), 0));
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_record_that_is_not_understood_is_left_out_and_counted() {
         let cut = TWO.replace("kernel", "colonel").leak();
-        let families: Packed<Family> = Packed::new(cut);
+        let families: Packed<Family> = Packed::new(BuiltIn::Text(cut));
         assert_eq!((families.packed_len(), families.len()), (2, 1));
         assert!(Packed::<Family>::default().is_empty());
     }
@@ -146,7 +146,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_answered(text in "[a-z\u{1d}\u{1e}\u{1f}]{0,60}") {
-            let families: Packed<Family> = Packed::new(text.leak());
+            let families: Packed<Family> = Packed::new(BuiltIn::Text(text.leak()));
             prop_assert!(families.len() <= families.packed_len());
         }
     }

@@ -1,5 +1,5 @@
 //! The entries built into the program: one text, sorted by code, without a single pointer to relocate at start-up.
-use super::{Entry, Text};
+use super::{BuiltIn, Entry, Text};
 use std::borrow::Cow;
 
 /// Between the fields of a record. ASCII's own unit separator: no text of the catalogue holds it.
@@ -12,25 +12,26 @@ const SHARED: char = '\u{1e}';
 /// their words are said by several of them; those are kept once.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Table {
-    records: &'static str,
-    shared: &'static str,
+    records: BuiltIn,
+    shared: BuiltIn,
 }
 
 impl Table {
     /// Over packed records, and the texts that several of them refer to.
-    pub const fn new(records: &'static str, shared: &'static str) -> Self {
+    pub const fn new(records: BuiltIn, shared: BuiltIn) -> Self {
         Self { records, shared }
     }
 
     /// The entry of `code`: a binary search over the text.
     pub fn get(self, code: &str) -> Option<Entry> {
-        let text = self.records.as_bytes();
+        let records = self.records.text();
+        let text = records.as_bytes();
         let (mut low, mut high) = (0, text.len());
         while low < high {
             let middle = low + (high - low) / 2;
             let start = text[low..middle].iter().rposition(|b| *b == b'\n').map_or(low, |at| low + at + 1);
             let end = text[middle..high].iter().position(|b| *b == b'\n').map_or(high, |at| middle + at);
-            let record = self.records.get(start..end)?;
+            let record = records.get(start..end)?;
             match record.split(UNIT_SEPARATOR).next()?.cmp(code) {
                 std::cmp::Ordering::Equal => return self.unpack(record),
                 std::cmp::Ordering::Less => low = end + 1,
@@ -42,17 +43,17 @@ impl Table {
 
     /// Every entry, by code.
     pub fn entries(self) -> impl Iterator<Item = Entry> {
-        self.records.lines().filter_map(move |record| self.unpack(record))
+        self.records.text().lines().filter_map(move |record| self.unpack(record))
     }
 
     /// Number of records, readable or not.
     pub fn len(self) -> usize {
-        self.records.lines().count()
+        self.records.text().lines().count()
     }
 
     /// Whether there is no record.
     pub fn is_empty(self) -> bool {
-        self.records.is_empty()
+        self.records.text().is_empty()
     }
 
     fn unpack(self, record: &'static str) -> Option<Entry> {
@@ -83,7 +84,7 @@ impl Table {
         let (offset, length) = place.split_once('+')?;
         let offset: usize = offset.parse().ok()?;
         let length: usize = length.parse().ok()?;
-        self.shared.get(offset..offset.checked_add(length)?).map(Cow::Borrowed)
+        self.shared.text().get(offset..offset.checked_add(length)?).map(Cow::Borrowed)
     }
 }
 
@@ -98,12 +99,12 @@ mod tests {
         sorted.dedup();
         let rest = "n|f|hardware|root|gpu|drain|confirmed|reboot|d|r|i|m|s".replace('|', "\u{1f}");
         let lines: String = sorted.iter().map(|code| format!("{code}\u{1f}{rest}\n")).collect();
-        Table::new(Box::leak(lines.into_boxed_str()), "")
+        Table::new(BuiltIn::Text(lines.leak()), BuiltIn::default())
     }
 
     #[test]
     fn a_record_with_a_missing_or_a_surplus_field_is_no_entry() {
-        assert!(Table::new("x\u{1f}y\n", "").get("x").is_none());
+        assert!(Table::new("x\u{1f}y\n".into(), "".into()).get("x").is_none());
         assert!(Table::default().get("x").is_none());
     }
 
@@ -112,7 +113,7 @@ mod tests {
         let with = |place: &str| {
             let line = format!("x|n|f|hardware|root|gpu|drain|confirmed|reboot|{place}|r|i|m|s\n")
                 .replace('|', "\u{1f}");
-            let table = Table::new(Box::leak(line.into_boxed_str()), "said by many");
+            let table = Table::new(BuiltIn::Text(line.leak()), "said by many".into());
             table.get("x").map(|entry| entry.description.into_owned())
         };
         assert_eq!(with("\u{1e}8+4").as_deref(), Some("many"));

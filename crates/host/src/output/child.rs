@@ -23,7 +23,7 @@ const LAST: u64 = 1 << 20;
 /// `catalog` reads the site's catalogue from a folder; it is called after rights were given up.
 pub fn run(catalog: impl FnOnce(&Path) -> Catalog) -> ExitCode {
     let _ = nix::sys::prctl::set_name(c"triage-output");
-    let order = std::env::var(ORDER).ok().and_then(|text| serde_json::from_str::<Order>(&text).ok());
+    let order = std::env::var(ORDER).ok().and_then(|text| triage_core::json::from_text::<Order>(&text).ok());
     let Some(order) = order else {
         let _ = writeln!(std::io::stderr(), "this is run by slurm-triage itself, to read a job's output");
         return ExitCode::from(2);

@@ -49,7 +49,7 @@ struct Component {
 pub(super) fn read(finished: &Finished) -> (SiteStatus, String, Option<String>) {
     let text = String::from_utf8_lossy(&finished.stdout);
     let is_json = text.trim_start().starts_with('{');
-    let json = if is_json { Some(serde_json::from_str::<Json>(text.trim())) } else { None };
+    let json = if is_json { Some(triage_core::json::from_text::<Json>(text.trim())) } else { None };
     let said = match json {
         Some(Ok(json)) => of_json(json),
         // Half an answer: what it was about to say may be the opposite of what its exit status says of itself.
@@ -113,8 +113,7 @@ fn components(value: Value) -> Vec<Component> {
     let Value::Array(all) = value else { return Vec::new() };
     let component = |value: Value| match value {
         Value::String(category) => Some(Component { category, ..Component::default() }),
-        // By way of text, as everything else that is read: see `triage_core::json`.
-        other => serde_json::from_str(&other.to_string()).ok(),
+        other => triage_core::json::from_value(other).ok(),
     };
     all.into_iter().filter_map(component).collect()
 }

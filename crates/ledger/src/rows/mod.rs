@@ -60,7 +60,7 @@ where
 /// A JSON column.
 pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> SqlResult<T> {
     let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| unreadable(row, column, error))
+    triage_core::json::from_text(&text).map_err(|error| unreadable(row, column, error))
 }
 
 fn unreadable(

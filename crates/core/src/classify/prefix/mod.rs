@@ -1,7 +1,7 @@
 //! What stands before a kernel line: time, host, sender.
 //!
 //! Known are raw `/dev/kmsg` records (with the release in front, as netconsole sends them), `dmesg` (plain, `-r`, `-x`, `-T`,
-//! `-e`, `-d`, `--time-format iso`, with the caller of `CONFIG_PRINTK_CALLER`, and Talos's), `journalctl` (short,
+//! `-e`, `-d`, `--time-format iso`, with the caller of `CONFIG_PRINTK_CALLER`, and Talos's, and in other languages), `journalctl` (short,
 //! short-precise, short-iso, short-iso-precise, short-full, short-unix, short-monotonic, short-delta), and syslog files (RFC
 //! 3164, RFC 3339 stamps, RFC 5424, months in other languages, the day before the month, `11/29/2026`, facility and level
 //! spelled out as OpenWrt and busybox do). A line in another form is all text.
@@ -55,7 +55,7 @@ impl<'a> Peeled<'a> {
 pub fn peel(line: &[u8]) -> Peeled<'_> {
     let line = super::capped(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line).trim_ascii_start();
-    let forms = [kmsg, netconsole, syslog, cut, talos];
+    let forms = [kmsg, netconsole, syslog, cut, talos, shortened];
     let peeled = forms.into_iter().find_map(|form| form(line)).unwrap_or_else(|| dmesg(line));
     // The second and further lines of one message are indented.
     Peeled { text: repeated(peeled.text).trim_ascii_start(), ..peeled }
@@ -72,6 +72,11 @@ fn repeated(text: &[u8]) -> &[u8] {
         Some(c.0)
     };
     inner().unwrap_or(text)
+}
+
+/// `[...] text`, as NVIDIA's manuals shorten a time.
+fn shortened(line: &[u8]) -> Option<Peeled<'_>> {
+    line.strip_prefix(b"[...] ").map(Peeled::bare)
 }
 
 /// What people paste: `kernel: text`, `13:05:23 text`, `01:05:23 PM text` and `123.456789] text`, and what syslog daemons
@@ -128,7 +133,8 @@ fn kmsg(line: &[u8]) -> Option<Peeled<'_>> {
     let sequence = c.number(20)?;
     c.byte(b',')?;
     let micros = i64::try_from(c.number(19)?).ok()?;
-    c.byte(b',')?;
+    // What repeats a record may leave the flags out.
+    c.byte(b',').or_else(|| c.0.starts_with(b";").then_some(()))?;
     let flags = c.0.iter().position(|b| *b == b';')?;
     let text = c.0.get(flags + 1..)?;
     Some(Peeled {
@@ -150,20 +156,22 @@ fn syslog(line: &[u8]) -> Option<Peeled<'_>> {
     let priority = priority(&mut c);
     // rsyslog writes files in RFC 5424's form with the version and without the priority.
     let rfc5424 = c.text(b"1 ").is_some();
+    // `Sun Nov 29 13:05:23 2026`, weekday and year: too much to be part of a text.
+    let dated = time::asctime(&mut { c }).is_some();
     let time = syslog_time(&mut c)?;
     c.byte(b' ')?;
     let mut peeled = Peeled { time, ..Peeled::bare(c.0) };
     // Without a sender this is `dmesg --time-format iso`, and what looks like a host is the text's first word.
     let Some(text) = sent(&mut c, &mut peeled, rfc5424) else {
         peeled.text = caller(peeled.text);
-        return matches!(line.first(), Some(b'0'..=b'9')).then_some(peeled);
+        return (dated || matches!(line.first(), Some(b'0'..=b'9'))).then_some(peeled);
     };
     if let Some(priority) = priority.filter(|p| p >> 3 != 0) {
         peeled.sender = of_facility(priority >> 3);
     }
     peeled.text = text;
     if peeled.sender == Sender::Kernel {
-        let inner = dmesg(text);
+        let inner = dmesg(text.trim_ascii_start());
         peeled.text = inner.text;
         peeled.time = peeled.time.or(inner.time);
     }

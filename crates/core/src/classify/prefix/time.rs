@@ -104,6 +104,7 @@ fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
         return Some(None);
     }
     if let Some(time) = asctime(c).or_else(|| month_day_year_time(c)).or_else(|| iso(c)) {
+        let _ = step(c);
         return Some(Some(time));
     }
     if let Some(local) = day_month_time(c) {
@@ -117,7 +118,7 @@ fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
         }
         return Some(Some(LineTime::Local(local)));
     }
-    if slashed(c).is_some() {
+    if slashed(c).is_some() || step(c).is_some() || foreign_asctime(c).is_some() || time_of_day(c).is_some() {
         return Some(None);
     }
     let mut short = *c;
@@ -262,6 +263,22 @@ pub(super) fn foreign_month_day_time(cursor: &mut Cursor<'_>) -> Option<()> {
     (1..=31).contains(&day).then_some(())?;
     c.byte(b' ')?;
     time_of_day(&mut c)?;
+    *cursor = c;
+    Some(())
+}
+
+/// `mar. févr.  8 12:57:41 2022`, `Mo Nov 30 12:57:41 2022`, `二 4月 22 12:57:41 2025`: as `dmesg -T` writes it in another
+/// language. Which month it is stays unknown.
+fn foreign_asctime(cursor: &mut Cursor<'_>) -> Option<()> {
+    const LONGEST: usize = 24;
+    let mut c = *cursor;
+    let weekday = c.word()?;
+    let is_letter = |b: &u8| b.is_ascii_alphabetic() || !b.is_ascii() || *b == b'.';
+    (weekday.len() <= LONGEST && weekday.iter().all(is_letter)).then_some(())?;
+    c.spaces();
+    foreign_month_day_time(&mut c)?;
+    c.byte(b' ')?;
+    year(&mut c)?;
     *cursor = c;
     Some(())
 }

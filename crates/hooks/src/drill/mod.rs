@@ -1,5 +1,11 @@
 //! Drills for `slurm-triage inject`: a synthetic line of the kernel log, put through the pass of a health check. What
 //! is decided is in the ledger afterwards; nothing is carried out here.
+//!
+//! It is `triage-healthcheck` that makes the pass, so a drill tries the very program that slurmd runs. `inject` sends
+//! it an [`order`] and tells the answer.
+pub mod order;
+
+use serde::{Deserialize, Serialize};
 use triage_core::drill as mark;
 use triage_core::pipeline::{Output, Trigger};
 use triage_core::policy::Policy;
@@ -105,7 +111,7 @@ fn refuse_real_case(ctx: &Ctx<'_>, ledger: &Ledger, event: &Event) -> Result<(),
 }
 
 /// A drill's case that was ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// The case as it is now.
     pub case: Case,
