@@ -78,6 +78,24 @@ const LINES: &[(&str, &str)] = &[
     ("[ 99.1] pcieport 0000:00:01.0: [12] Replay Timer Timeout", "pcie.aer_corrected"),
     ("[ 99.1] tg3 0000:04:00.0: AER: [20] UnsupReq (First)", "pcie.aer_nonfatal"),
     // Memory and processors.
+    ("kernel: MCE: [Hardware Error]: Machine check events logged", "mce.logged"),
+    ("[ 12.3] [Hardware Error]: Machine check: Data load in unrecoverable area of kernel", "mce.uncorrected"),
+    ("[ 12.3] mce: [Hardware Error]: Machine check: Processor context corrupt", "mce.uncorrected"),
+    ("[ 12.3] mce: CPU21: Machine Check Exception: 4 Bank 7", "mce.uncorrected"),
+    ("CPU 21: Machine Check Exception: 0 Bank 7: 8c00004000010091", "mce.corrected"),
+    (
+        "kernel: [Hardware Error]: CPU:6 Machine Check Exception: 0 Bank 4: b600000000070f0f",
+        "mce.uncorrected",
+    ),
+    ("kernel: [Hardware Error]: Error Status: Corrected error, no action required.", "mce.corrected"),
+    ("[ 12.3] [Hardware Error]: event severity: fatal", "apei.previous_fatal"),
+    (
+        "[ 12.3] x86/amd: Previous system reset reason [0x00080800]: an uncorrected error caused a data fabric sync flood event",
+        "apei.previous_fatal",
+    ),
+    ("kernel: EDAC amd64 MC3: CE ERROR_ADDRESS= 0x1ab2c3d40", "mce.detail"),
+    ("[ 12.3] MCE 0x5a31c: recovery action for clean LRU page: Recovered", "memory.page_failed"),
+    ("[ 12.3] Memory failure: 0x5a31c0: split unsplit thp successfully.", ""),
     (
         "[ 12.3] EDAC MC1: 3 CE memory scrubbing error on CPU_SrcID#1_MC#0_Chan#1_DIMM#1 (channel:1 slot:1 page:0x5e22f1 offset:0x0 grain:32 syndrome:0x0 -  err_code:0x0008:0x00c1 socket:1 imc:0 rank:5 bg:2 ba:1 row:0x1f2 col:0x3a0)",
         "memory.corrected",
@@ -121,6 +139,19 @@ const LINES: &[(&str, &str)] = &[
     ),
     ("[ 99.1] Memory failure: 0x77aa01: recovery action for unsplit thp: Failed", "memory.page_failed"),
     // Memory of jobs and of the node.
+    ("Mar  3 04:05:06 n1 kernel: Out of Memory: Killed process 991 (xfs).", "oom.host"),
+    ("kernel: Out of memory: Killed process (database)", "oom.host"),
+    (
+        "[ 12.3] Killed process 991 (x86_64-conda-linux-gnu-c++) total-vm:510000kB, anon-rss:440000kB, file-rss:51kB",
+        "oom.reaped",
+    ),
+    ("[ 12.3] Out of memory: Killed process 9321", "oom.host"),
+    ("[ 12.3] Out of memory: Kill process 9321, UID 1007, (vasp_std).", "oom.host"),
+    ("[ 12.3] Memory cgroup out of memory: Killed process 9321, UID 1007, (vasp_std).", "oom.cgroup"),
+    ("[ 12.3] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),", "oom.cgroup"),
+    ("[ 12.3] oom-kill:constraint=OTHER", "oom.invoked"),
+    ("Mar  3 04:05:06 n1 kernel: vasp_std invoked oom-killer", "oom.invoked"),
+    ("Mar  3 04:05:06 n1 kernel: oom-killer: gfp_mask=0x1d2, order=0", "oom.invoked"),
     (
         "[ 12.3] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,mems_allowed=0-1,oom_memcg=/slurm/uid_1000/job_77/step_0,task_memcg=/slurm/uid_1000/job_77/step_0/task_0,task=python,pid=991,uid=1000",
         "oom.cgroup",
@@ -166,6 +197,37 @@ const LINES: &[(&str, &str)] = &[
         "memory.allocation_failed",
     ),
     // The kernel itself.
+    ("Mar  3 04:05:06 n1 kernel: Kernel panic - not syncing", "kernel.panic"),
+    (
+        "[ 12.3] Kernel Panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)",
+        "kernel.panic",
+    ),
+    ("29 Nov, 04:05:06 n1 kernel: rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", "kernel.rcu_stall"),
+    (
+        "[ 12.3] kernel: DMAR: [DMA Write NO_PASID] Request device [0x5d:0x00.0] fault addr 0x4711000 [fault reason 0x05] PTE Write access is not set",
+        "iommu.fault",
+    ),
+    (
+        "[ 12.3] smp: csd: Detected non-responsive CSD lock (#2) on CPU#9, waiting 5000000012 ns for CPU#41 do_flush_tlb_all+0x0/0x30(0x0).",
+        "kernel.cpu_silent",
+    ),
+    ("Mar  3 04:05:06 n1 kernel: NMI Watchdog detected LOCKUP on CPU 9", "kernel.hard_lockup"),
+    ("Mar  3 04:05:06 n1 kernel: NMI Watchdog detected LOCKUP on CPU9, registers:", "kernel.hard_lockup"),
+    (
+        "[ 12.3] tasks_rcu_exit_srcu_stall: rcu_tasks grace period number 9 (since boot) gp_state: RTGS_POST_SCAN_TASKLIST is 30311 jiffies old.",
+        "kernel.rcu_stall",
+    ),
+    ("[ 12.3] INFO: task kworker blocked for more than 245 seconds.", "task.hung"),
+    ("29 Nov 04:05:06 n1 kernel: INFO: task jbd2/dm-3-8:991 blocked for more than 120 seconds.", "task.hung"),
+    (
+        "11/29/2026, 04:05:06 PM kernel: BUG: soft lockup - CPU#9 stuck for 22s! [fio:991]",
+        "kernel.soft_lockup",
+    ),
+    ("[Nov 29 04:05:06 2026] traps: python3[991] general protection fault", "process.trap"),
+    (
+        "Mar  3 04:05:06 n1 (udev-worker)[991]: sdq: Process '/usr/bin/unshare -m /usr/bin/snap auto-import' failed with exit code 1.",
+        "",
+    ),
     ("[ 12.3] INFO: task kworker/u256:3:99112 blocked for more than 241 seconds.", "task.hung"),
     ("[ 12.3] INFO: task ll_ost_io01_003:1234 blocked for more than 120 seconds.", "task.hung"),
     (
@@ -273,6 +335,40 @@ const LINES: &[(&str, &str)] = &[
         "service.failed",
     ),
     // Disks and filesystems.
+    ("[ 12.3] mpt3sas9: attempting device reset! scmd(ffff991100aa2200)", "disk.controller_symptom"),
+    ("[ 12.3] megaraid_sas: ERROR - ctrl reset failed", "disk.controller_lost"),
+    (
+        "[ 12.3] systemd-journald[991]: Failed to create new system journal: No space left on device",
+        "fs.full",
+    ),
+    ("[ 12.3] BTRFS: Transaction aborted (error -5)", "fs.error"),
+    ("[ 12.3] nvme nvme3: I/O tag 17 (4011) type 4 opcode 0x1 (I/O Cmd) QID 6 timeout", "disk.path_down"),
+    (
+        "[ 12.3] nvme nvme3: queue 6: header digest error: recv 0x1a2b3c4d expected 0x4d3c2b1a",
+        "disk.path_down",
+    ),
+    ("[ 12.3] sd 7:0:0:0: [sdq] Medium access timeout failure. Offlining disk!", "disk.lost"),
+    (
+        "Mar  3 04:05:06 n1 mdadm[991]: Fail event detected on md device /dev/md7, component device /dev/nvme3n1p2",
+        "raid.disk_failed",
+    ),
+    ("Mar  3 04:05:06 n1 mdadm[991]: NewArray event detected on md device /dev/md7", ""),
+    ("Mar  3 04:05:06 n1 mdadm[991]: RebuildFinished event detected on md device /dev/md7", ""),
+    (
+        "Mar  3 04:05:06 n1 smartd[991]: Device: /dev/sdq [SAT], 24 Currently unreadable (pending) sectors",
+        "disk.capacity_warning",
+    ),
+    (
+        "Mar  3 04:05:06 n1 smartd[991]: Device: /dev/sdq [SAT], SMART Usage Attribute: 194 Temperature_Celsius changed from 117 to 116",
+        "",
+    ),
+    ("[ 12.3] Buffer I/O error on dev sdq", "disk.io_symptom"),
+    ("[ 12.3] Buffer I/O error on dev loop9p1, logical block 81, async page read", "fs.image_error"),
+    ("[ 12.3] EXT3-fs (dm-9): error: remounting filesystem read-only", "fs.read_only"),
+    ("[ 12.3] Remounting filesystem read-only", "fs.read_only"),
+    ("[ 12.3] journal commit I/O error on dm-9", "fs.journal_aborted"),
+    ("[ 12.3] nvme nvme3: D3 entry latency set to 8 seconds", ""),
+    ("[ 12.3] nvme nvme3: async event result 00010300", ""),
     (
         "[ 12.3] nvme nvme3: I/O tag 417 (a1a1) opcode 0x2 (I/O Cmd) QID 22 timeout, aborting req_op:READ(0) size:131072",
         "disk.timeout",
@@ -405,6 +501,27 @@ const LINES: &[(&str, &str)] = &[
     ),
     ("[ 12.3] XFS: attr2 mount option is deprecated.", ""),
     // Network filesystems.
+    (
+        "04:05:06  Lustre: ptlrpc_expire_one_request() @@@ Request sent has timed out for slow reply:",
+        "lustre.request_timeout",
+    ),
+    (
+        "[ 12.3] LNetError: 991:0:(api-ni.c:2533:lnet_startup_lndnet()) Can't load LND o2ib, module ko2iblnd, rc=256",
+        "netfs.refused",
+    ),
+    (
+        "[ 12.3] LustreError: 991:0:(file.c:4711:ll_inode_revalidate_fini()) scratch: revalidate FID [0x2000:0x1:0x0] error: rc = -108",
+        "netfs.symptom",
+    ),
+    ("[ 12.3] LustreError: 158-c: Can't load module 'osd-zfs'", "netfs.refused"),
+    (
+        "04:05:06  LustreError 167-0: scratch-OST0007-osc-ffff8a0c: This client was evicted by scratch-OST0007; in progress operations using this service will fail.",
+        "lustre.evicted",
+    ),
+    ("Mar  3 04:05:06 n1 kernel: nfs: server nas07 is not responding", "nfs.not_responding"),
+    ("Mar  3 04:05:06 n1 kernel:  <5>nfs: server nas07 still not responding", "nfs.not_responding"),
+    ("[ 12.3] libceph: osd7 (1)10.1.2.3:6801 bad crc/signature", "netfs.not_responding"),
+    ("[ 12.3] beegfs: mount(991): Couldn't find any usable NIC", "netfs.refused"),
     (
         "[ 12.3] Lustre: work-OST0012-osc-ffff9ad0c1b2a800: Connection to work-OST0012 (at 10.1.2.3@tcp) was lost; in progress operations using this service will wait for recovery to complete",
         "lustre.connection_lost",
@@ -580,6 +697,11 @@ const LINES: &[(&str, &str)] = &[
     ("[ 99.1] xhci_hcd 0000:5d:00.2: PCI post-resume error -19!", "pcie.dead_function"),
     ("[...] NVRM: Xid (0000:e4:00): 31, Ch 00000004, engmask 00000101, intr 10000000", "xid.31"),
     // NVIDIA.
+    (
+        "Mar  3 04:05:06 n1 nvidia-vgpu-mgr[991]: error: vmiop_log: (0x0): vGPU is being terminated, stop reason: 0x33",
+        "service.daemon_error",
+    ),
+    ("Mar  3 04:05:06 n1 nvidia-vgpu-mgr[991]: notice: vmiop_log: nvidia-vgpu-mgr daemon started", ""),
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: GPU has fallen off the bus.", "nvidia.gpu_off_bus"),
     ("[ 12.3] NVRM: GPU 0000:e4:00.0: RmInitAdapter failed! (0x62:0xffff:2477)", "nvidia.init_failed"),
     ("[ 12.3] NVRM: rm_init_adapter failed, device minor number 5", "nvidia.init_symptom"),
@@ -655,6 +777,13 @@ const LINES: &[(&str, &str)] = &[
         "service.failed",
     ),
     // Ordinary.
+    ("[ 12.3] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 19112604467 ns", ""),
+    ("Mar  3 04:05:06 n1 kernel: EDAC MC: Ver: 3.0.0", ""),
+    ("[ 12.3] show_signal: 17 callbacks suppressed", ""),
+    (
+        "[ 12.3] unchecked MSR access error: RDMSR from 0x852 at rIP: 0xffffffffa1b2c3d4 (native_read_msr+0x7/0x40)",
+        "",
+    ),
     ("[ 12.3] EXT4-fs (nvme0n1p2): re-mounted 1b2 r/w. Quota mode: none.", ""),
     ("[ 12.3] e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex, Flow Control: Rx/Tx", ""),
     ("[ 12.3] pcieport 0000:00:1c.0: AER: enabled with IRQ 122", ""),

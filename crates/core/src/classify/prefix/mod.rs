@@ -3,8 +3,8 @@
 //! Known are raw `/dev/kmsg` records (with the release in front, as netconsole sends them), `dmesg` (plain, `-r`, `-x`, `-T`,
 //! `-e`, `-d`, `--time-format iso`, with the caller of `CONFIG_PRINTK_CALLER`, and Talos's, and in other languages), `journalctl` (short,
 //! short-precise, short-iso, short-iso-precise, short-full, short-unix, short-monotonic, short-delta), and syslog files (RFC
-//! 3164, RFC 3339 stamps, RFC 5424, months in other languages, facility and level spelled out as OpenWrt and busybox do). A
-//! line in another form is all text.
+//! 3164, RFC 3339 stamps, RFC 5424, months in other languages, the day before the month, `11/29/2026`, facility and level
+//! spelled out as OpenWrt and busybox do). A line in another form is all text.
 //!
 //! The name of a sender other than the kernel stays in the text: no family of the kernel recognises
 //! `python[123]: NVRM: Xid ...`, because families are anchored to the beginning of the text.
@@ -79,15 +79,21 @@ fn shortened(line: &[u8]) -> Option<Peeled<'_>> {
     line.strip_prefix(b"[...] ").map(Peeled::bare)
 }
 
-/// What people paste: `kernel: text` and `13:05:23 text`, and what syslog daemons write to terminals: `kernel:[  1.2] text`.
+/// What people paste: `kernel: text`, `13:05:23 text`, `01:05:23 PM text` and `123.456789] text`, and what syslog daemons
+/// write to terminals: `kernel:[  1.2] text` and `kernel:text`.
 fn cut(line: &[u8]) -> Option<Peeled<'_>> {
     let mut c = Cursor(line);
+    if let Some(micros) = time::seconds(&mut c).filter(|_| c.text(b"] ").is_some()) {
+        return Some(Peeled { time: Some(LineTime::SinceBoot(micros)), ..Peeled::bare(c.0) });
+    }
+    c = Cursor(line);
     let timed = time::time_of_day(&mut c).is_some();
     if timed {
+        time::half_of_day(&mut c);
         c.byte(b' ')?;
         c.spaces();
     }
-    let named = c.text(b"kernel: ").or_else(|| c.text(b"kernel:").filter(|()| c.0.first() == Some(&b'[')));
+    let named = c.text(b"kernel:").map(|()| c.byte(b' ').unwrap_or_default());
     match (named, timed) {
         (Some(()), _) => Some(Peeled { sender: Sender::Kernel, ..dmesg(c.0) }),
         (None, true) => Some(dmesg(c.0)),
@@ -205,7 +211,10 @@ fn syslog_time(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
     if let Some(time) = time::asctime(c).or_else(|| time::dated(c)) {
         return Some(Some(time));
     }
-    if time::foreign_month_day_time(c).is_some() {
+    if let Some(local) = time::day_month_time(c) {
+        return Some(Some(LineTime::Local(local)));
+    }
+    if time::foreign_month_day_time(c).or_else(|| time::slashed(c)).is_some() {
         return Some(None);
     }
     let micros = time::seconds(c)?;
@@ -253,6 +262,12 @@ fn named<'a>(c: &mut Cursor<'a>, peeled: &mut Peeled<'a>) -> Option<&'a [u8]> {
     let facility = facility::with_level(c);
     if facility.unwrap_or(Sender::Kernel) == Sender::Kernel && c.text(b"kernel:").is_some() {
         peeled.sender = Sender::Kernel;
+        // syslogd of old leaves the level of a line that stands within another.
+        let mut leveled = *c;
+        leveled.spaces();
+        if priority(&mut leveled).is_some() {
+            *c = leveled;
+        }
         return Some(c.0.strip_prefix(b" ").unwrap_or(c.0));
     }
     facility?;

@@ -6,11 +6,15 @@ const SERVICES: &[&str] = &[
     "systemd",
     "systemd-logind",
     "systemd-shutdown",
+    "(udev-worker)",
     "earlyoom",
     "nv-fabricmanager",
     "nvidia-fabricmanager",
     "nvidia-imex",
     "nvidia-persistenced",
+    "nvidia-gridd",
+    "nvidia-vgpu-mgr",
+    "nvidia-vgpud",
     "nv-hostengine",
     "dcgm",
     "slurmd",
@@ -18,6 +22,7 @@ const SERVICES: &[&str] = &[
     "mcelog",
     "rasdaemon",
     "smartd",
+    "mdadm",
     "chronyd",
     "ntpd",
     "systemd-resolved",
@@ -55,6 +60,8 @@ mod tests {
         assert!(names_a_service(b"nvidia-fabricmanager-start.sh[2811]: x"));
         assert!(names_a_service(b"systemd[1]: x"));
         assert!(names_a_service(b"mmfs: [E] x"));
+        assert!(names_a_service(b"(udev-worker)[812]: x"));
+        assert!(names_a_service(b"nvidia-vgpu-mgr[812]: x"));
         assert!(!names_a_service(b"systemdx[1]: x"));
         assert!(!names_a_service(b"python[4711]: NVRM: Xid"));
         assert!(!names_a_service(b"NVRM: Xid"));

@@ -107,7 +107,18 @@ fn bracket_content(c: &mut Cursor<'_>) -> Option<Option<LineTime>> {
         let _ = step(c);
         return Some(Some(time));
     }
-    if step(c).is_some() || foreign_asctime(c).is_some() || time_of_day(c).is_some() {
+    if let Some(local) = day_month_time(c) {
+        return Some(Some(LineTime::Local(local)));
+    }
+    if let Some(mut local) = month_day_time(c) {
+        let mut dated = *c;
+        local.year = dated.byte(b' ').and_then(|()| year(&mut dated));
+        if local.year.is_some() {
+            *c = dated;
+        }
+        return Some(Some(LineTime::Local(local)));
+    }
+    if slashed(c).is_some() || step(c).is_some() || foreign_asctime(c).is_some() || time_of_day(c).is_some() {
         return Some(None);
     }
     let mut short = *c;
@@ -195,6 +206,47 @@ pub(super) fn dated(cursor: &mut Cursor<'_>) -> Option<LineTime> {
     local.year = Some(year);
     *cursor = c;
     Some(LineTime::Local(local))
+}
+
+/// `29 Nov 13:05:23`, `29 Nov, 13:05:23` and `29 Nov 2026 13:05:23`.
+pub(super) fn day_month_time(cursor: &mut Cursor<'_>) -> Option<Local> {
+    let mut c = *cursor;
+    let day = u8::try_from(c.number(2)?).ok()?;
+    c.byte(b' ')?;
+    let month = month(&mut c)?;
+    let _ = c.byte(b',');
+    c.byte(b' ')?;
+    let mut dated = c;
+    let year = year(&mut dated).filter(|_| dated.byte(b' ').is_some());
+    if year.is_some() {
+        c = dated;
+    }
+    let (second, micros) = time_of_day(&mut c)?;
+    *cursor = c;
+    Some(Local { year, month, day, second, micros })
+}
+
+/// `11/29/2026 13:05:23` and `11/29/2026, 01:05:23 PM`. Whether month or day comes first differs between countries, so it
+/// says no moment.
+pub(super) fn slashed(cursor: &mut Cursor<'_>) -> Option<()> {
+    let mut c = *cursor;
+    for _ in 0..2 {
+        let part = c.number(2)?;
+        (1..=31).contains(&part).then_some(())?;
+        c.byte(b'/')?;
+    }
+    year(&mut c)?;
+    let _ = c.byte(b',');
+    c.byte(b' ')?;
+    time_of_day(&mut c)?;
+    half_of_day(&mut c);
+    *cursor = c;
+    Some(())
+}
+
+/// ` PM`, behind a time of twelve hours.
+pub(super) fn half_of_day(c: &mut Cursor<'_>) {
+    let _ = c.text(b" AM").or_else(|| c.text(b" PM"));
 }
 
 /// `8月 25 13:52:23`, `nov. 24 17:19:12`, `Dez 01 10:00:00`: a month in another language. Which one it is stays unknown.
