@@ -123,7 +123,7 @@ impl Book {
             spans: ledger.spans(&lately)?,
             sightings: ledger.sightings(&lately)?,
             readings: ledger.readings(64)?,
-            parts: parts.filter(|(_, name)| *name != PartName::default()).collect(),
+            parts: parts.filter(|(_, name)| *name != PartName::default()).into_map(),
             cases,
             index: index::Index::default(),
         };

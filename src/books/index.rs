@@ -2,7 +2,7 @@
 //! through the ones for each of the others would take minutes.
 use std::collections::{BTreeMap, BTreeSet};
 
-use triage_core::arrange::Arrange as _;
+use triage_core::arrange::{Arrange as _, Gather as _};
 use triage_core::{Action, Case, CaseId, DecisionId, Intent, JobSpan, RunId, Stamp, Verdict, VerdictId};
 use triage_ledger::{IntentRow, IntentState};
 
@@ -53,7 +53,7 @@ impl Index {
             }
         }
         let drains = book.decisions.iter().filter(|decision| decision.intent == Intent::Drain);
-        index.wanted = drains.filter_map(|decision| decision.case.clone()).collect();
+        index.wanted = drains.filter_map(|decision| decision.case.clone()).into_set();
         index
     }
 }

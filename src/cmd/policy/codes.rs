@@ -1,4 +1,5 @@
 //! The codes that a rule can name: those of the catalogue, of sweeps over NVML, of our state checks and of a site's own.
+use triage_core::arrange::Arrange as _;
 use triage_core::catalog::Catalog;
 use triage_core::checks::{self, CheckAction, CheckSettings, SITE, SITE_CODE};
 use triage_core::{Advice, CauseClass, Confidence, sweep};
@@ -68,7 +69,7 @@ pub(super) fn meant(catalog: &Catalog, word: &str) -> Option<String> {
     let of_fault = catalog.entries().into_iter().filter(|entry| entry.fault == word);
     let mut of_fault: Vec<String> = of_fault.map(|entry| entry.code.into_owned()).collect();
     // What most rules are about first, and a few are enough to go on.
-    of_fault.sort_by_key(|code| !code.starts_with("xid."));
+    of_fault.arrange_by_key(|code| !code.starts_with("xid."));
     of_fault.truncate(4);
     if of_fault.is_empty() {
         return near().map(|code| format!("did you mean {code}?"));

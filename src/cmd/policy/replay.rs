@@ -153,7 +153,7 @@ impl Past {
         let partitions: BTreeSet<String> = mine.map(|span| span.partition.clone()).into_set();
         let spans =
             spans.into_iter().filter(|span| wanted.contains(&span.run)).map(|span| (span.run.clone(), span));
-        let spans = spans.collect();
+        let spans = spans.into_map();
         let returns = ledger.load(&Load { spans_since: site.now, run: None })?.returns;
         let (mut by_case, mut by_verdict) = (BTreeMap::new(), BTreeMap::new());
         // Oldest first, so the last word of each stays.

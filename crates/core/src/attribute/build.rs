@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use super::{JobEvidence, LineTime, NicReading, NodeEvidence, OutputEvent, RunFacts};
+use crate::arrange::Arrange as _;
 use crate::reading::{GpuReading, NvmlReading, NvmlState};
 use crate::{
     Advice, BootId, CauseClass, ClearedBy, Code, Confidence, Event, EventId, ExitStatus, JobAsk, NodeName,
@@ -131,7 +132,7 @@ impl Job {
         let cursor = events.len() as u64;
         let id = EventId::of(&name, &BootId::default(), "kernel_file", "", cursor, event.code.as_str());
         events.push(Event { at: at(second), node: name, cursor, id, ..event });
-        events.sort_by_key(|event| event.at);
+        events.arrange_by_key(|event| event.at);
         self
     }
 

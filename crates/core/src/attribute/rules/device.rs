@@ -1,4 +1,5 @@
 //! A part of one node broke, says a trusted source.
+use crate::arrange::Arrange as _;
 use crate::attribute::claim::{Claim, Rule, Tier};
 use crate::attribute::ending::Death;
 use crate::attribute::faults::{Blamed, Faults};
@@ -216,7 +217,7 @@ fn was_needed(scene: &Scene<'_>, blamed: &Blamed) -> bool {
 fn epidemic(explaining: &[&Blamed]) -> Option<Claim> {
     let mut pairs: Vec<(&str, usize)> =
         explaining.iter().map(|blamed| (blamed.fault.code.as_str(), blamed.node)).collect();
-    pairs.sort_unstable();
+    pairs.arrange();
     pairs.dedup();
     let (code, nodes) =
         tally(pairs.iter().map(|(code, _)| *code)).into_iter().max_by_key(|(_, nodes)| *nodes)?;
