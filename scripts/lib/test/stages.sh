@@ -56,6 +56,13 @@ stage_scripts() {
     printf '%d files\n' "${#files[@]}"
 }
 
+# The fuzz targets are a workspace of their own, which nothing else would notice to be broken. They are checked, not
+# linked: libFuzzer itself, C++ that needs a compiler of its own, is named and never looked for.
+stage_fuzz() {
+    CUSTOM_LIBFUZZER_PATH=/nonexistent/libfuzzer.a CARGO_TARGET_DIR=$(target_dir)/fuzz \
+        cargo check --locked --manifest-path fuzz/Cargo.toml
+}
+
 # Without advisories: their database comes from outside the package registry.
 stage_dependencies() {
     if [[ ! -e deny.toml ]] || ! cargo deny --version >/dev/null 2>&1; then
