@@ -95,13 +95,12 @@ impl Cluster {
         cluster
     }
 
-    /// The plugin leaves the last twentieth of a filesystem to others: on one that is as full its tests would fail for
+    /// The plugin leaves the last gigabyte of a filesystem to others: on one that is as full its tests would fail for
     /// reasons that nobody sees.
     fn assert_room(&self) {
-        let out = run(&["df", "--output=avail,size", "-k", self.dir_text()], &[]).success("df");
-        let figures: Vec<u64> = out.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let &[free, size] = figures.as_slice() else { panic!("df says {out}") };
-        assert!(free > size / 18, "{}: {free} KiB free, too few of {size} for these tests", self.dir_text());
+        let out = run(&["df", "--output=avail", "-k", self.dir_text()], &[]).success("df");
+        let free: u64 = out.split_whitespace().last().and_then(|word| word.parse().ok()).unwrap_or_default();
+        assert!(free > 2 << 20, "{}: {free} KiB free, too few for these tests", self.dir_text());
     }
 
     /// Runs `scripts/cluster up` once more, with other options.

@@ -87,7 +87,11 @@ fn plugin() -> PathBuf {
 fn build(features: &[&str], include: Option<&Path>) -> tempfile::TempPath {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let target = built().with_file_name("plugin-variants");
+    // One for each Slurm: both may be tried at a time.
+    let target = other_slurm().map_or_else(
+        || built().with_file_name("plugin-variants"),
+        |_| hooks().with_file_name("plugin-variants"),
+    );
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "-p", "spank-triage", "--target-dir"]).arg(&target).args(features);
     let other = other_slurm().map(|root| Path::new(&root).join("usr/include"));

@@ -78,6 +78,10 @@ impl Drop for Lent {
 
 /// Ends every job and brings every node back into service.
 pub(crate) fn put_in_order(cluster: &Cluster) {
+    // A test that failed may have left it without its controller.
+    if !cluster.scontrol(&["ping"]).out.contains("UP") {
+        cluster.up_again(&Options::default());
+    }
     cluster.wait_for("the queue is empty", || {
         let queue = cluster.run(&["squeue", "--noheader", "--all"]);
         if queue.ok() && queue.out.trim().is_empty() {
