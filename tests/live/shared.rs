@@ -83,15 +83,15 @@ pub(crate) fn put_in_order(cluster: &Cluster) {
         cluster.up_again(&Options::default());
     }
     cluster.wait_for("the queue is empty", || {
-        let queue = cluster.run(&["squeue", "--noheader", "--all"]);
-        if queue.ok() && queue.out.trim().is_empty() {
+        let queue = cluster.run(&["squeue", "--noheader", "--all", "--format=%A"]);
+        let jobs: Vec<&str> = queue.out.split_whitespace().collect();
+        if queue.ok() && jobs.is_empty() {
             return Some(());
         }
-        // More than once: the epilog of a job may still put it back into the queue.
+        // More than once: the epilog of a job may still put it back into the queue. By their ids: scancel of 26.05 knows no
+        // user nobody.
         cluster.run(&["scancel", "--quiet", "--full", "--signal=KILL", "--state=RUNNING"]);
-        for user in ["root", "nobody", "daemon"] {
-            cluster.run(&["scancel", "--quiet", &format!("--user={user}")]);
-        }
+        cluster.run(&[&["scancel", "--quiet"], &jobs[..]].concat());
         std::thread::sleep(Duration::from_millis(200));
         None
     });
