@@ -82,6 +82,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Brings one up in a new folder under the system's temporary folder.
     pub(crate) fn up(options: &Options) -> Self {
+        assert_room();
         let dir = tempfile::Builder::new()
             .prefix("slurm-triage-test.")
             .tempdir()
@@ -90,17 +91,8 @@ impl Cluster {
         let text = dir.to_str().expect("the temporary folder's path is UTF-8").to_owned();
         let reaper = (std::env::var_os("TRIAGE_TEST_KEEP").is_none()).then(|| reaper(&text));
         let cluster = Self { conf: format!("{text}/etc/slurm.conf"), dir, reaper };
-        cluster.assert_room();
         cluster.up_again(options);
         cluster
-    }
-
-    /// The plugin leaves the last gigabyte of a filesystem to others: on one that is as full its tests would fail for
-    /// reasons that nobody sees.
-    fn assert_room(&self) {
-        let out = run(&["df", "--output=avail", "-k", self.dir_text()], &[]).success("df");
-        let free: u64 = out.split_whitespace().last().and_then(|word| word.parse().ok()).unwrap_or_default();
-        assert!(free > 2 << 20, "{}: {free} KiB free, too few for these tests", self.dir_text());
     }
 
     /// Runs `scripts/cluster up` once more, with other options.
@@ -312,6 +304,15 @@ impl Drop for Cluster {
             assert!(ended || std::thread::panicking(), "scripts/cluster down failed");
         }
     }
+}
+
+/// The plugin leaves the last gigabyte of a filesystem to others: on one that is as full its tests would fail for
+/// reasons that nobody sees.
+fn assert_room() {
+    let folder = std::env::temp_dir();
+    let out = run(&["df", "--output=avail", "-k", folder.to_str().unwrap_or("/tmp")], &[]).success("df");
+    let free: u64 = out.split_whitespace().last().and_then(|word| word.parse().ok()).unwrap_or_default();
+    assert!(free > 2 << 20, "{}: {free} KiB free, too few for these tests", folder.display());
 }
 
 /// Starts the child that takes the cluster in `dir` down once its standard input ends.
