@@ -16,6 +16,9 @@ const MAX_HEALTHY: u64 = MAX_FILE / 4 * 3;
 /// One part in so many of a filesystem is left to others: the spool lies beside the sockets of system services.
 const LEFT_TO_OTHERS: u64 = 20;
 
+/// And of a large one no more than so many bytes: on a disk that is 96 % full there is room for our lines still.
+const MOST_LEFT: u64 = 1 << 30;
+
 /// Appends the record to its run's file. A missing folder, a full disk, a link or a FIFO in the way: the record is
 /// lost, and nothing else happens.
 pub(crate) fn append(folder: &Path, record: &TaskRecord) {
@@ -48,5 +51,23 @@ fn has_room(file: &File) -> bool {
     let mut stat: libc::statvfs = unsafe { std::mem::zeroed() };
     // SAFETY: an open descriptor, and a structure that is valid for writes.
     let known = unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut stat) } == 0;
-    !known || stat.f_blocks == 0 || stat.f_bavail > stat.f_blocks / LEFT_TO_OTHERS
+    !known || stat.f_blocks == 0 || stat.f_bavail > left_to_others(stat.f_blocks, stat.f_frsize)
+}
+
+/// How many of so many blocks of this size are not for us.
+fn left_to_others(blocks: u64, size: u64) -> u64 {
+    (blocks / LEFT_TO_OTHERS).min(MOST_LEFT / size.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twentieth_is_left_to_others_and_of_a_large_filesystem_a_gigabyte() {
+        for (filesystem, left) in [(64 << 10, 3 << 10), (10 << 30, 512 << 20), (250 << 30, 1 << 30)] {
+            let blocks = left_to_others(filesystem / 1024, 1024);
+            assert_eq!(blocks * 1024, left, "of {filesystem} bytes");
+        }
+    }
 }

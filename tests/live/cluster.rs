@@ -1,20 +1,24 @@
 //! A cluster of its own for a test, which ends with it whatever happens.
 
-use crate::command::{Answer, run};
+use crate::command::{Answer, run, run_within};
 use crate::record::Record;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a test waits for what Slurm should do within a few seconds, on a machine that may be busy.
-/// Running past it is a failure to happen, not a judgement on speed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Running past it is a failure to happen, not a judgement on speed. Less than the two minutes that a requeued job waits if
+/// nobody clears its begin time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How often a condition is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
 /// A credential's time is kept in whole seconds; one more second is margin.
 const CREDENTIALS: Duration = Duration::from_secs(2);
+
+/// Seconds for `scripts/cluster`, which may start 64 nodes on a machine that has other things to do.
+const SCRIPT_S: u32 = 300;
 
 /// The root of the repository.
 pub(crate) fn repository() -> &'static Path {
@@ -33,7 +37,7 @@ pub(crate) fn hooks() -> PathBuf {
 }
 
 /// The root of another release of Slurm, which `scripts/test-slurm` names.
-fn other_slurm() -> Option<String> {
+pub(crate) fn other_slurm() -> Option<String> {
     std::env::var("TRIAGE_TEST_SLURM").ok()
 }
 
@@ -42,7 +46,7 @@ pub(crate) fn script(args: &[&str]) -> Answer {
     let path = repository().join("scripts/cluster");
     let mut argv = vec![path.to_str().expect("the repository's path is UTF-8")];
     argv.extend_from_slice(args);
-    run(&argv, &[])
+    run_within(SCRIPT_S, &argv, &[])
 }
 
 /// The options of a [`Cluster`]; the default has four nodes with eight GPUs each, and no hooks.
@@ -78,6 +82,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Brings one up in a new folder under the system's temporary folder.
     pub(crate) fn up(options: &Options) -> Self {
+        assert_room();
         let dir = tempfile::Builder::new()
             .prefix("slurm-triage-test.")
             .tempdir()
@@ -135,9 +140,16 @@ impl Cluster {
         run(&all, &[("SLURM_CONF", &self.conf), ("PATH", &path)])
     }
 
+    /// What stands before a command that is to run in the other release's root, which only root may enter.
+    pub(crate) fn in_root(&self) -> Option<String> {
+        other_slurm().map(|_| format!("{}/clients/in-root", self.dir_text()))
+    }
+
     /// A command of Slurm as another user.
     pub(crate) fn run_as(&self, user: &str, argv: &[&str]) -> Answer {
-        let mut all = vec!["runuser", "-u", user, "--"];
+        let in_root = self.in_root();
+        let mut all: Vec<&str> = in_root.iter().map(String::as_str).collect();
+        all.extend(["runuser", "-u", user, "--"]);
         all.extend_from_slice(argv);
         self.run(&all)
     }
@@ -166,13 +178,20 @@ impl Cluster {
 
     /// A job as scontrol shows it; `None` when the controller does not know it. `id` may be `12_3`.
     pub(crate) fn job(&self, id: &str) -> Option<Record> {
-        let answer = self.scontrol(&["-o", "show", "job", id]);
-        answer.ok().then(|| Record::parse(answer.out.lines().next().unwrap_or_default()))
+        self.wait_for("the controller tells of the job", || {
+            let answer = self.scontrol(&["-o", "show", "job", id]);
+            let known = || Record::parse(answer.out.lines().next().unwrap_or_default());
+            let unknown = answer.err.contains("Invalid job id") || answer.out.contains(" not found");
+            (answer.ok() || unknown).then(|| answer.ok().then(known))
+        })
     }
 
     /// A node as scontrol shows it.
     pub(crate) fn node(&self, name: &str) -> Record {
-        Record::parse(&self.scontrol(&["-o", "show", "node", name]).success("scontrol show node"))
+        self.wait_for("the controller tells of the node", || {
+            let answer = self.scontrol(&["-o", "show", "node", name]);
+            answer.ok().then(|| Record::parse(&answer.out))
+        })
     }
 
     /// What a job has written so far to `slurm-ID.out`, the default name of its output.
@@ -222,15 +241,30 @@ impl Cluster {
     /// Ends the two minutes that Slurm has a requeued job wait, if it has not started by itself.
     ///
     /// A node refuses every credential from the second in which it was told to end the job, and Slurm 22.05 then has
-    /// the job fail: so this waits until that second is over.
+    /// the job fail: so this waits until that second is over. A job that has no wait may begin meanwhile, and Slurm
+    /// then refuses to change it.
     pub(crate) fn end_wait(&self, id: &str) {
-        let waits = self.wait_for("the job waits without a node, or runs again", || {
+        let waits = || {
             let job = self.job(id).filter(|job| job.get("Restarts") != "0")?;
             (job.is("RUNNING") || job.states() == ["PENDING"]).then(|| job.is("PENDING"))
-        });
-        if waits {
+        };
+        let look = || self.wait_for("the job waits without a node, or runs again", waits);
+        if look() {
             std::thread::sleep(CREDENTIALS);
-            self.scontrol(&["update", &format!("jobid={id}"), "starttime=now"]).success("update starttime");
+            let answer = self.scontrol(&["update", &format!("jobid={id}"), "starttime=now"]);
+            assert!(answer.ok() || !look(), "its begin time cannot be changed: {}", answer.err);
+        }
+    }
+
+    /// Adds lines to slurm.conf and has the daemons read them.
+    pub(crate) fn reconfigure(&self, lines: &str) {
+        let path = self.dir.join("etc/slurm.conf");
+        let text = std::fs::read_to_string(&path).expect("slurm.conf is read");
+        std::fs::write(&path, format!("{text}{lines}\n")).expect("lines are added");
+        self.scontrol(&["reconfigure"]).success("reconfigure");
+        let nodes = std::fs::read_dir(self.dir.join("nodes")).expect("there are nodes").flatten();
+        for name in nodes.map(|node| node.file_name().to_string_lossy().into_owned()) {
+            self.wait_for("the node is idle", || (self.node(&name).states() == ["IDLE"]).then_some(()));
         }
     }
 
@@ -270,6 +304,15 @@ impl Drop for Cluster {
             assert!(ended || std::thread::panicking(), "scripts/cluster down failed");
         }
     }
+}
+
+/// The plugin leaves the last gigabyte of a filesystem to others: on one that is as full its tests would fail for
+/// reasons that nobody sees.
+fn assert_room() {
+    let folder = std::env::temp_dir();
+    let out = run(&["df", "--output=avail", "-k", folder.to_str().unwrap_or("/tmp")], &[]).success("df");
+    let free: u64 = out.split_whitespace().last().and_then(|word| word.parse().ok()).unwrap_or_default();
+    assert!(free > 2 << 20, "{}: {free} KiB free, too few for these tests", folder.display());
 }
 
 /// Starts the child that takes the cluster in `dir` down once its standard input ends.

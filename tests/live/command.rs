@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 /// Seconds after which a command is killed and counts as failed. Slurm's clients wait long for a controller
 /// that is down; no command here needs more than a moment.
-const DEADLINE_S: &str = "60";
+const DEADLINE_S: u32 = 60;
 
 /// What a command answered.
 #[derive(Debug)]
@@ -32,8 +32,17 @@ impl Answer {
 
 /// Runs `argv` with `env` added to this process's environment.
 pub(crate) fn run(argv: &[&str], env: &[(&str, &str)]) -> Answer {
+    run_within(DEADLINE_S, argv, env)
+}
+
+/// [`run`] with another deadline, in seconds.
+pub(crate) fn run_within(deadline_s: u32, argv: &[&str], env: &[(&str, &str)]) -> Answer {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", DEADLINE_S]).args(argv).envs(env.iter().copied()).stdin(Stdio::null());
+    command
+        .args(["--kill-after=5", &deadline_s.to_string()])
+        .args(argv)
+        .envs(env.iter().copied())
+        .stdin(Stdio::null());
     let out = command.output().expect("coreutils' timeout starts");
     Answer {
         status: out.status.code().unwrap_or(-1),

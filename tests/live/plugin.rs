@@ -1,6 +1,6 @@
 //! The SPANK plugin inside real slurmstepd, srun and sbatch.
 
-use crate::cluster::{Cluster, Options, built, repository};
+use crate::cluster::{Cluster, Options, built, hooks, other_slurm, repository};
 use crate::command::{Answer, run};
 use std::collections::BTreeMap;
 use std::fs;
@@ -76,9 +76,9 @@ impl Bare {
     }
 }
 
-/// The plugin of the workspace's own build.
+/// The plugin of the workspace's own build, or that for another release of Slurm.
 fn plugin() -> PathBuf {
-    let path = built().join("libspank_triage.so");
+    let path = hooks().join("libspank_triage.so");
     assert!(path.is_file(), "{}: cargo build --workspace first", path.display());
     path
 }
@@ -87,10 +87,15 @@ fn plugin() -> PathBuf {
 fn build(features: &[&str], include: Option<&Path>) -> tempfile::TempPath {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let target = built().with_file_name("plugin-variants");
+    // One for each Slurm: both may be tried at a time.
+    let target = other_slurm().map_or_else(
+        || built().with_file_name("plugin-variants"),
+        |_| hooks().with_file_name("plugin-variants"),
+    );
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "-p", "spank-triage", "--target-dir"]).arg(&target).args(features);
-    cargo.current_dir(repository()).envs(include.map(|folder| ("SLURM_INCLUDE", folder)));
+    let other = other_slurm().map(|root| Path::new(&root).join("usr/include"));
+    cargo.current_dir(repository()).envs(include.or(other.as_deref()).map(|path| ("SLURM_INCLUDE", path)));
     assert!(cargo.status().expect("cargo starts").success(), "{cargo:?}");
     let copy = tempfile::NamedTempFile::new().expect("a temporary file").into_temp_path();
     fs::copy(target.join("debug/libspank_triage.so"), &copy).expect("the plugin is copied");
@@ -161,8 +166,10 @@ fn signals_arrays_gpus_and_wishes_are_told() {
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn both_runs_of_a_requeued_job_are_told() {
     let bare = Bare::up(&plugin());
-    let id = bare.0.submit("nobody", &["--requeue"], "[ -n \"$SLURM_RESTART_COUNT\" ] || exec sleep 300");
-    bare.0.wait_job(&id, "RUNNING");
+    let script = "echo begun; [ -n \"$SLURM_RESTART_COUNT\" ] || exec sleep 300";
+    let id = bare.0.submit("nobody", &["--requeue"], script);
+    // Slurm calls it RUNNING before there is a task to be killed.
+    bare.0.wait_for("the job has begun", || bare.0.output(&id).starts_with("begun").then_some(()));
     bare.0.scontrol(&["requeue", &id]).success("requeue");
     bare.0.end_wait(&id);
     bare.0.wait_done(&id);

@@ -1,6 +1,6 @@
 //! Clusters lent to one test after the other: bringing one up once is quicker.
 
-use crate::cluster::{Cluster, Options, hooks};
+use crate::cluster::{Cluster, Options};
 use crate::{stub, tend};
 use std::ops::Deref;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -21,11 +21,7 @@ static SUITES: [Shared; 2] = [LazyLock::new(suite), LazyLock::new(suite)];
 
 /// The suite itself, allowed to act; health checks run when a test runs them.
 fn suite() -> Mutex<Cluster> {
-    let hooks = hooks();
-    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
-    let options =
-        Options::default().with("--hooks", hooks).with("--mode", "act").with("--health-interval", "0");
-    let cluster = Cluster::up(&options);
+    let cluster = tend::up(Options::default());
     tend::remember(&cluster);
     Mutex::new(cluster)
 }
@@ -82,13 +78,22 @@ impl Drop for Lent {
 
 /// Ends every job and brings every node back into service.
 pub(crate) fn put_in_order(cluster: &Cluster) {
-    cluster.run(&["scancel", "--quiet", "--full", "--signal=KILL", "--state=RUNNING"]);
-    for user in ["root", "nobody", "daemon"] {
-        cluster.run(&["scancel", "--quiet", &format!("--user={user}")]);
+    // A test that failed may have left it without its controller.
+    if !cluster.scontrol(&["ping"]).out.contains("UP") {
+        cluster.up_again(&Options::default());
     }
     cluster.wait_for("the queue is empty", || {
-        let queue = cluster.run(&["squeue", "--noheader", "--all"]);
-        (queue.ok() && queue.out.trim().is_empty()).then_some(())
+        let queue = cluster.run(&["squeue", "--noheader", "--all", "--format=%A"]);
+        let jobs: Vec<&str> = queue.out.split_whitespace().collect();
+        if queue.ok() && jobs.is_empty() {
+            return Some(());
+        }
+        // More than once: the epilog of a job may still put it back into the queue. By their ids: scancel of 26.05 knows no
+        // user nobody.
+        cluster.run(&["scancel", "--quiet", "--full", "--signal=KILL", "--state=RUNNING"]);
+        cluster.run(&[&["scancel", "--quiet"], &jobs[..]].concat());
+        std::thread::sleep(Duration::from_millis(200));
+        None
     });
     // What a test that failed has left.
     cluster.scontrol(&["delete", "reservationname=test"]);

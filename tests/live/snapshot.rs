@@ -21,7 +21,8 @@ const MOVING: [&str; 13] = [
 ];
 
 impl Cluster {
-    /// Every node, partition, reservation and job, one field a line, less what moves by itself.
+    /// Every node, partition, reservation and job, one field a line, less what moves by itself: Slurm forgets jobs that are
+    /// over when it likes.
     pub(crate) fn snapshot(&self) -> String {
         self.snapshot_but_jobs() + &self.kind("job")
     }
@@ -36,6 +37,9 @@ impl Cluster {
         let mut text = String::new();
         for line in out.lines() {
             let mut record = Record::parse(line);
+            if kind == "job" && !["PENDING", "RUNNING", "COMPLETING"].iter().any(|word| record.is(word)) {
+                continue;
+            }
             MOVING.iter().for_each(|key| record.remove(key));
             text.push_str(&record.to_string());
             text.push('\n');

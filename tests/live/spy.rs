@@ -19,16 +19,18 @@ printf '%s\n' "$*" >>"$calls"
 count=$(grep -c . <"$calls")
 case $at in
     *[!0-9]*) case $* in *"$at"*) ;; *) plan=none ;; esac ;;
-    *) [ "$count" -eq "$at" ] || plan=none ;;
+    *) [ "$count" -ge "$at" ] || plan=none ;;
 esac
+# Before the plan is known to be used up.
+case $plan in during | after) : >"$spy/flying.$node" ;; esac
 # Once.
 [ "$plan" = none ] || rm -f "$spy/kill.$node"
 case $plan in
     before) kill -KILL $PPID; exit 1 ;;
     # The call outlives its caller, and whoever ends what the caller has left.
     during)
-        call='/usr/bin/scontrol "$@" && printf "%s\n" "$*" >>"$0/done"'
-        setsid bash -c "$call" "$spy" "$@" </dev/null >/dev/null 2>&1 &
+        call='/usr/bin/scontrol "$@" && printf "%s\n" "$*" >>"$0/done"; rm -f "$0/flying.$node"'
+        node=$node setsid bash -c "$call" "$spy" "$@" </dev/null >/dev/null 2>&1 &
         kill -KILL $PPID
         exit 1
         ;;
@@ -37,7 +39,7 @@ esac
 /usr/bin/scontrol "$@"
 rc=$?
 [ $rc -ne 0 ] || printf '%s\n' "$*" >>"$spy/done"
-[ "$plan" != after ] || kill -KILL $PPID
+[ "$plan" != after ] || { rm -f "$spy/flying.$node"; kill -KILL $PPID; }
 exit $rc
 "#;
 
@@ -56,6 +58,15 @@ impl Cluster {
     /// `during` that, or `after` it.
     pub(crate) fn kill_hook(&self, node: &str, when: &str, at: impl std::fmt::Display) {
         replace(&self.dir().join(format!("spy/kill.{node}")), &format!("{when} {at}\n"));
+    }
+
+    /// Waits until the node's hook has been killed at the call it was to be killed at, and that call, which may outlive it, is over:
+    /// who looks at Slurm while it is on its way sees what was before it.
+    pub(crate) fn wait_killed(&self, node: &str) {
+        let left = ["kill", "flying"].map(|what| self.dir().join(format!("spy/{what}.{node}")));
+        self.wait_for(&format!("{node}: the call comes and is over"), || {
+            left.iter().all(|file| !file.exists()).then_some(())
+        });
     }
 
     /// Counts the calls of the node's hooks from here on.

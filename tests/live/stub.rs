@@ -36,6 +36,10 @@ pub(crate) fn set(cluster: &Cluster, hook: &str, text: &str) {
 
 /// From now on every hook does nothing.
 pub(crate) fn forget_all(cluster: &Cluster) {
-    // Missing is what we want.
-    let _ = fs::remove_dir_all(cluster.dir().join("stub"));
+    let folder = cluster.dir().join("stub");
+    cluster.wait_for("the stubs are gone", || {
+        // A hook that still runs may write while the folder goes. Missing is what we want.
+        let _ = fs::remove_dir_all(&folder);
+        (!folder.exists()).then_some(())
+    });
 }

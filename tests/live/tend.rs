@@ -1,6 +1,6 @@
 //! The suite on a cluster: its configuration, its ledgers, its health check, and putting all of it back.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Options, hooks};
 use crate::command::{Answer, run};
 use serde_json::Value;
 use std::fs;
@@ -11,6 +11,57 @@ const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 /// What tests may change, and `begin_anew` puts back.
 const CHANGED: [&str; 3] = ["etc/triage.toml", "etc/policy.toml", "bin/epilog"];
 
+/// Deadlines that no hook runs into on a machine with other things to do: milliseconds, the shipped ones being for a node
+/// that has its job alone. A test that is about one sets it ([`Cluster::configure`]).
+const DEADLINES: [(&str, &str, &str); 6] = [
+    ("slurm", "command_deadline_ms", "10000"),
+    ("deadlines", "prolog_ms", "20000"),
+    ("deadlines", "epilog_ms", "40000"),
+    ("deadlines", "healthcheck_ms", "55000"),
+    ("deadlines", "probe_ms", "30000"),
+    ("output", "deadline_ms", "15000"),
+];
+
+/// Checks that look at what this machine, which plays the nodes, is at besides: full and read-only filesystems of other
+/// tests, and jobs of other clusters, for some.
+const ELSEWHERE: [&str; 15] = [
+    "clock_sync",
+    "inodes",
+    "leftover_processes",
+    "leftover_shm",
+    "load",
+    "memory_left",
+    "mount_answers",
+    "mount_readonly",
+    "open_files",
+    "services",
+    "space",
+    "stuck_processes",
+    "swap",
+    "tasks",
+    "zombies",
+];
+
+/// A cluster under the suite in act mode, where health checks run when a test runs them.
+pub(crate) fn up(options: Options) -> Cluster {
+    up_with_health_checks(options, "0")
+}
+
+/// [`up`], with a health check of slurmd's every so many seconds.
+pub(crate) fn up_with_health_checks(options: Options, seconds: &str) -> Cluster {
+    let hooks = hooks();
+    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
+    let options = options.with("--hooks", hooks).with("--mode", "act").with("--health-interval", seconds);
+    let cluster = Cluster::up(&options);
+    for (section, key, value) in DEADLINES {
+        cluster.configure(section, key, value);
+    }
+    for name in ELSEWHERE {
+        cluster.configure(&format!("checks.{name}"), "enabled", "false");
+    }
+    cluster
+}
+
 impl Cluster {
     /// Sets `key = value` (TOML) in a section of triage.toml, for every hook that starts from now on.
     pub(crate) fn configure(&self, section: &str, key: &str, value: &str) {
@@ -18,7 +69,13 @@ impl Cluster {
         let text = fs::read_to_string(&path).expect("triage.toml is read");
         let (head, line) = (format!("[{section}]\n"), format!("{key} = {value}\n"));
         let new = match text.split_once(&head) {
-            Some((before, after)) => format!("{before}{head}{line}{after}"),
+            Some((before, after)) => {
+                // In the place of what was set before.
+                let (mine, others) = after.split_at(after.find("\n[").unwrap_or(after.len()));
+                let is_it = |line: &&str| line.starts_with(&format!("{key} = "));
+                let rest: String = mine.split_inclusive('\n').filter(|line| !is_it(line)).collect();
+                format!("{before}{head}{line}{rest}{others}")
+            }
             None => format!("{text}\n{head}{line}"),
         };
         replace(&path, &new);
@@ -44,10 +101,21 @@ impl Cluster {
         let name = format!("SLURMD_NODENAME={node}");
         let mut argv = vec!["env", "-i", &name];
         // With another release of Slurm, where its scontrol is.
-        let in_root = self.dir().join("clients/in-root");
-        argv.extend(in_root.exists().then(|| in_root.to_str().expect("UTF-8")));
+        let in_root = self.in_root();
+        argv.extend(in_root.as_deref());
         argv.push(program.to_str().expect("UTF-8"));
         run(&argv, &[])
+    }
+
+    /// `slurm-triage` as a person runs it on the node.
+    pub(crate) fn triage(&self, node: &str, args: &[&str]) -> Answer {
+        let in_root = self.in_root();
+        let program = format!("{}/hooks/slurm-triage", self.dir_text());
+        let config = format!("{}/etc/triage.toml", self.dir_text());
+        let place = [program.as_str(), "--node", node, "--config", &config];
+        let argv: Vec<&str> =
+            in_root.as_deref().into_iter().chain(place).chain(args.iter().copied()).collect();
+        self.run(&argv)
     }
 
     /// Rows of the node's ledger, read with sqlite3 as a person would.
@@ -123,8 +191,10 @@ pub(crate) fn begin_anew(cluster: &Cluster) {
         let dir = cluster.node_dir(node);
         cluster.mend(node);
         let _ = run(&["umount", "-l", dir.join("state").to_str().expect("UTF-8")], &[]);
-        fs::remove_dir_all(dir.join("state")).expect("the ledger goes");
-        fs::create_dir(dir.join("state")).expect("a folder for the next ledger");
+        // A test that failed may have left a file in its place.
+        let state = dir.join("state");
+        fs::remove_dir_all(&state).or_else(|_| fs::remove_file(&state)).expect("the ledger goes");
+        fs::create_dir(&state).expect("a folder for the next ledger");
         let _ = fs::remove_dir_all(dir.join("run"));
         fs::create_dir_all(dir.join("run/spool")).expect("a folder for the spool");
         // A new file, or the reader would find it truncated.

@@ -22,9 +22,15 @@ const PEER_GRACE: Duration = Duration::from_millis(2_500);
 /// Kept back from the pass's deadline, so that what was found is still recorded.
 const RESERVE: Duration = Duration::from_millis(1_500);
 
+/// What one call may take of what the pass has left. At least half of it: a prolog has two seconds in all, and a controller
+/// that takes half a second would else cost the node the reason that our drain gives it before Slurm's own.
+fn share(left: Duration) -> Duration {
+    left.saturating_sub(RESERVE).max(left / 2).max(Duration::from_millis(100))
+}
+
 /// scontrol, with no more time than the pass has left.
 pub(crate) fn scontrol<'a>(ctx: &Ctx<'a>) -> Scontrol<'a> {
-    let left = ctx.deadline.left(ctx.clock).saturating_sub(RESERVE).max(Duration::from_millis(100));
+    let left = share(ctx.deadline.left(ctx.clock));
     let conf = ctx.config.slurm.conf.as_ref().map(|path| path.display().to_string());
     Scontrol {
         runner: ctx.runner,
@@ -171,6 +177,18 @@ fn answer<T>(ctx: &Ctx<'_>, ask: impl FnOnce(&Scontrol<'_>) -> Result<T, Scontro
             log::warn!("{error}");
             ctx.controller_is_away.set(error.is_away());
             Asked::NoAnswer(error.to_string())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_leaves_time_for_the_record_and_has_half_of_what_is_left() {
+        for (left, call) in [(10_000, 8_500), (3_000, 1_500), (1_900, 950), (50, 100)] {
+            assert_eq!(share(Duration::from_millis(left)), Duration::from_millis(call), "{left} ms left");
         }
     }
 }

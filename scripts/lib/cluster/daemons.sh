@@ -48,7 +48,7 @@ start_daemon() {
         exec env -i PATH="$PATH" SLURM_CONF="$dir/etc/slurm.conf" SLURM_TRIAGE_CLUSTER="$dir" LANG=C.UTF-8 \
             "${enter_root[@]}" "${command[@]}"
     ) 9>&- </dev/null >>"$(log_of "$1").start" 2>&1 || start_failed "$1"
-    wait_for 20 daemon_pid "$1" >/dev/null || start_failed "$1"
+    wait_for 60 daemon_pid "$1" >/dev/null || start_failed "$1"
 }
 
 start_failed() {
@@ -65,16 +65,16 @@ apply_config() {
     in_client scontrol reconfigure
 }
 
-# in_client COMMAND...: runs one of Slurm's commands against this cluster, for at most 10 s.
-in_client() { SLURM_CONF=$dir/etc/slurm.conf in_slurm timeout 10 "$@"; }
+# in_client COMMAND...: runs one of Slurm's commands against this cluster, for at most 30 s.
+in_client() { SLURM_CONF=$dir/etc/slurm.conf in_slurm timeout 30 "$@"; }
 
 wait_until_ready() {
-    wait_for 60 ready_or_dead
+    wait_for 120 ready_or_dead || true
     local name
     for name in $(daemon_names); do daemon_pid "$name" >/dev/null || start_failed "$name"; done
     nodes_ready || {
         in_client sinfo -N -o '%N %T %E' >&2 || true
-        die 'nodes did not become ready within 60 s' "read $(log_of slurmctld) and $dir/nodes/*/slurmd.log"
+        die 'nodes did not become ready within 120 s' "read $(log_of slurmctld) and $dir/nodes/*/slurmd.log"
     }
 }
 
@@ -88,10 +88,11 @@ nodes_ready() {
     ! grep -qE 'unknown|down|\*' <<<"$states"
 }
 
-# end_process PID COMM ARGUMENT...: SIGTERM, and SIGKILL if it is still there after 5 s.
+# end_process PID COMM ARGUMENT...: SIGTERM, and SIGKILL if it is still there after 20 s. A slurmctld on a busy machine
+# needs some of them to save its state.
 end_process() {
     kill -TERM "$1" 2>/dev/null || return 0
-    wait_for 5 gone "$@" && return
+    wait_for 20 gone "$@" && return
     kill -KILL "$1" 2>/dev/null || return 0
     wait_for 5 gone "$@" || die "process $1 ($2) does not end"
 }

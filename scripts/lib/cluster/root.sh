@@ -20,9 +20,12 @@ readonly ENTER_ROOT='
     root=$1 dir=$2
     shift 2
     mkdir -p "$root$dir"
+    here=$PWD
     for d in proc sys dev; do mount --rbind "/$d" "$root/$d"; done
     mount --bind "$dir" "$root$dir"
-    exec chroot "$root" /usr/bin/env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"'
+    # What a job is submitted in is where it writes.
+    [ -d "$root$here" ] || here=/
+    exec chroot "$root" /usr/bin/env --chdir="$here" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"'
 
 check_slurm() {
     local name missing=()

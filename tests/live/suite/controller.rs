@@ -11,6 +11,7 @@ use std::path::PathBuf;
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn an_epilog_without_its_controller_ends_and_its_wishes_are_done_later() {
     let cluster = shared::lend_suite();
+    cluster.configure("slurm", "command_deadline_ms", "3000");
     cluster.spy();
     let id = drill::running(&cluster, &["--gres=gpu:8"]);
     drill::lose_gpu(&cluster, "n1", 3);

@@ -22,11 +22,6 @@ fn settle(cluster: &Cluster, node: &str, kind: &str) {
     });
 }
 
-fn wait_killed(cluster: &Cluster, node: &str) {
-    let plan = cluster.dir().join(format!("spy/kill.{node}"));
-    cluster.wait_for(&format!("{node}: the call comes"), || (!plan.exists()).then_some(()));
-}
-
 fn policy(cluster: &Cluster) {
     // Three of four nodes at a time are more than the brakes allow.
     cluster.policy(|text| {
@@ -56,7 +51,7 @@ fn a_begin_time_is_cleared_whenever_its_clearer_dies() {
         drill::end(&cluster, id);
     }
     for (node, id) in &jobs {
-        wait_killed(&cluster, node);
+        cluster.wait_killed(node);
         settle(&cluster, node, "clear_begin_time");
         let job = drill::again(&cluster, id);
         assert_eq!((job.get("NodeList"), job.get("Restarts")), ("n4", "1"), "{node}: {job}");
@@ -94,7 +89,7 @@ fn a_return_into_service_that_is_killed_happens_once() {
         }
         for (node, when) in each() {
             cluster.health_check(&node);
-            wait_killed(&cluster, &node);
+            cluster.wait_killed(&node);
             settle(&cluster, &node, "resume");
             assert!(!drill::is_out(&cluster, &node), "{node} {when} {at}");
             let lifted = cluster.obeyed(&[&format!("NodeName={node}"), "State=UNDRAIN"]);
@@ -116,7 +111,7 @@ fn a_node_whose_setting_down_is_killed_is_set_down_once() {
         cluster.health_check(&node);
     }
     for (node, when) in each() {
-        wait_killed(&cluster, &node);
+        cluster.wait_killed(&node);
         settle(&cluster, &node, "down");
         assert!(cluster.node(&node).is("DOWN"), "{node} {when}");
         let down = cluster.obeyed(&[&format!("NodeName={node}"), "State=DOWN"]);
@@ -138,10 +133,7 @@ fn a_reboot_whose_asker_is_killed_is_asked_for_once() {
         drill::wait_our_drain(&cluster, &node);
         // Wanted once the node is out.
         cluster.health_check(&node);
-        wait_killed(&cluster, &node);
-        if when != "before" {
-            cluster.wait_for("Slurm is told", || (cluster.obeyed(&["reboot ", &node]) == 1).then_some(()));
-        }
+        cluster.wait_killed(&node);
         settle(&cluster, &node, "reboot");
         let asked = cluster.obeyed(&["reboot ", &node]);
         assert_eq!(asked, 1, "{node} {when}: {:?}", cluster.calls(&node));
@@ -158,6 +150,7 @@ fn a_reboot_whose_asker_is_killed_is_asked_for_once() {
 fn a_call_that_does_not_come_back_is_given_up_and_made_again_by_the_next_pass() {
     let cluster = shared::lend_suite();
     cluster.spy();
+    cluster.configure("slurm", "command_deadline_ms", "3000");
     for (node, word) in [("n1", "State=DRAIN"), ("n2", "-o show node")] {
         cluster.kill_hook(node, "hang", word);
         drill::lose_gpu(&cluster, node, 3);

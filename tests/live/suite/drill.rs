@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::record::Record;
+use crate::tend::replace;
 use std::fs;
 
 /// PCI addresses of the simulated GPUs, as the kernel prints them.
@@ -40,9 +41,9 @@ pub(super) fn running(cluster: &Cluster, args: &[&str]) -> String {
 /// Waits until a job of [`script`] runs, its prolog over: Slurm calls it RUNNING before that.
 pub(super) fn wait_begun(cluster: &Cluster, id: &str) -> Record {
     cluster.wait_for(&format!("job {id} has begun"), || {
-        let job = cluster.job(id)?;
-        let mark = cluster.dir().join(format!("jobs/{}.begun", job.get("JobId")));
-        mark.exists().then_some(job)
+        let mark = cluster.dir().join(format!("jobs/{}.begun", cluster.job(id)?.get("JobId")));
+        // The record that was read before the mark was seen may be of a job that waits.
+        mark.exists().then(|| cluster.job(id)).flatten()
     })
 }
 
@@ -96,6 +97,25 @@ pub(super) fn reason(cluster: &Cluster, node: &str) -> String {
     assert_eq!(cases.len(), 1, "{cases:?}");
     let word = |key: &str| cases[0][key].as_str().unwrap_or_default().to_owned();
     format!("slurm-triage: {} {} [case {}]", word("code"), word("resource"), word("id"))
+}
+
+/// From now on the epilog of a job's first node begins once these of its peers have told of the job. As shipped it waits for
+/// them a moment only, and a busy machine may well have other things to do in that.
+pub(super) fn hear_first(cluster: &Cluster, host: &str, peers: &[&str]) {
+    let bin = cluster.dir().join("bin/epilog");
+    let hook = fs::read_to_string(&bin).expect("the epilog's wrapper");
+    let ours = |line: &&str| !line.starts_with("[ \"$SLURMD_NODENAME\"");
+    let mut lines: Vec<String> = hook.lines().filter(ours).map(str::to_owned).collect();
+    let told = "grep -q \"slurm_triage.*\\\"job\\\":$SLURM_JOB_ID[,}]\"";
+    let waits = peers.iter().map(|peer| {
+        format!(
+            "[ \"$SLURMD_NODENAME\" != {host} ] || (PATH=/usr/bin:/bin; i=0; until scontrol -o show node {peer} | {told} || \
+             [ $i -ge 300 ]; do sleep 0.1; i=$((i+1)); done)"
+        )
+    });
+    let at = lines.len() - 1;
+    lines.splice(at..at, waits);
+    replace(&bin, &(lines.join("\n") + "\n"));
 }
 
 /// Waits until the node is drained, by us and with the reason that its case calls for.

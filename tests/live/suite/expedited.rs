@@ -2,17 +2,12 @@
 //! back at once when somebody requeues it or an epilog fails, and *held* when nobody does.
 
 use super::drill;
-use crate::cluster::{Cluster, Options, hooks};
-use std::fs::OpenOptions;
-use std::io::Write;
+use crate::cluster::{Cluster, Options};
+use crate::tend;
 
 /// A cluster that takes `--requeue=expedite`; none on a Slurm that does not know it.
 fn cluster() -> Option<Cluster> {
-    let hooks = hooks();
-    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
-    let options =
-        Options::default().with("--hooks", hooks).with("--mode", "act").with("--health-interval", "0");
-    let cluster = Cluster::up(&options);
+    let cluster = tend::up(Options::default());
     let version = cluster.scontrol(&["-V"]).success("scontrol -V");
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty());
     let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok()).unwrap_or_default();
@@ -20,10 +15,7 @@ fn cluster() -> Option<Cluster> {
         eprintln!("left out: {version} knows no expedited requeue");
         return None;
     }
-    let conf = cluster.dir().join("etc/slurm.conf");
-    let mut conf = OpenOptions::new().append(true).open(conf).expect("slurm.conf opens");
-    writeln!(conf, "SlurmctldParameters=enable_expedited_requeue").expect("a line is added");
-    cluster.scontrol(&["reconfigure"]).success("reconfigure");
+    cluster.reconfigure("SlurmctldParameters=enable_expedited_requeue");
     cluster.wait_for("the controller has taken it", || {
         let config = cluster.scontrol(&["show", "config"]).success("show config");
         config.contains("enable_expedited_requeue").then_some(())

@@ -33,7 +33,7 @@ fn a_reason_that_a_person_wrote_over_ours_stays() {
     cluster.kernel_line("n1", &drill::xid_79(3));
     cluster.health_check("n1");
     assert!(cluster.node("n1").get("Reason").starts_with("RMA 4711 ["));
-    assert_eq!(cluster.ledger_value("n1", "SELECT stood_down FROM cases"), "1");
+    assert_eq!(cluster.ledger_value("n1", "SELECT stood_down FROM cases WHERE code = 'xid.79'"), "1");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_node_that_a_person_resumed_is_not_drained_again_for_that_case() {
     assert!(cluster.wait_done(&id).is("COMPLETED"), "and jobs are let in");
     assert!(!drill::is_out(&cluster, "n1"));
     assert_eq!(cluster.obeyed(&["State=DRAIN"]), 1);
-    assert_eq!(cluster.ledger_value("n1", "SELECT stood_down FROM cases"), "1");
+    assert_eq!(cluster.ledger_value("n1", "SELECT stood_down FROM cases WHERE code = 'xid.79'"), "1");
 }
 
 /// n1 idle, with a lost GPU and our drain.

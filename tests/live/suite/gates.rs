@@ -126,6 +126,7 @@ fn a_job_whose_nodes_break_all_at_once_is_suspected_itself() {
         )
     });
     let id = drill::running(&cluster, &["--nodes=3", "--gres=gpu:8"]);
+    drill::hear_first(&cluster, "n1", &["n2", "n3"]);
     for node in ["n2", "n3"] {
         drill::lose_gpu(&cluster, node, 3);
     }

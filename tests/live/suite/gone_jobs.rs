@@ -1,25 +1,14 @@
 //! An action that is settled late: the controller has forgotten the job, or given its id to another one.
 
 use super::drill;
-use crate::cluster::{Cluster, Options, hooks};
+use crate::cluster::{Cluster, Options};
 use crate::command::run;
-use std::fs::OpenOptions;
-use std::io::Write;
+use crate::tend;
 
 /// Three nodes under the suite in act mode, with more lines in slurm.conf.
 fn cluster(lines: &str) -> Cluster {
-    let hooks = hooks();
-    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
-    let options = Options::default()
-        .with("--nodes", "3")
-        .with("--hooks", hooks)
-        .with("--mode", "act")
-        .with("--health-interval", "0");
-    let cluster = Cluster::up(&options);
-    let conf = cluster.dir().join("etc/slurm.conf");
-    let mut conf = OpenOptions::new().append(true).open(conf).expect("slurm.conf opens");
-    writeln!(conf, "{lines}").expect("lines are added");
-    cluster.scontrol(&["reconfigure"]).success("reconfigure");
+    let cluster = tend::up(Options::default().with("--nodes", "3"));
+    cluster.reconfigure(lines);
     cluster.spy();
     cluster
 }

@@ -1,7 +1,7 @@
 //! The path the suite is for: a GPU is lost, its node goes out, the job goes on elsewhere.
 
 use super::drill;
-use crate::cluster::{Cluster, Options, hooks};
+use crate::cluster::{Cluster, Options};
 use crate::{shared, tend};
 use std::collections::BTreeSet;
 
@@ -64,10 +64,7 @@ fn both_jobs_of_a_node_whose_gpu_breaks_run_elsewhere() {
 #[test]
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn slurmds_health_check_drains_a_node_and_its_job_runs_on() {
-    let hooks = hooks();
-    let hooks = hooks.to_str().expect("UTF-8");
-    let options = Options::default().with("--nodes", "1").with("--hooks", hooks);
-    let cluster = Cluster::up(&options.with("--mode", "act").with("--health-interval", "2"));
+    let cluster = tend::up_with_health_checks(Options::default().with("--nodes", "1"), "2");
     let id = cluster.sbatch(&["--gres=gpu:1"], "sleep 300");
     cluster.wait_job(&id, "RUNNING");
     // NVML alone tells: an idle GPU may be lost without a word in the kernel's log.

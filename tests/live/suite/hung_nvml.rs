@@ -8,8 +8,10 @@ use std::thread;
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_hung_nvml_delays_no_job_and_is_probed_by_one_process() {
     let cluster = shared::lend_suite();
-    // Short enough for a test, longer than a job: the simulated NVML hangs until it is mended.
-    cluster.configure("deadlines", "probe_ms", "12000");
+    // Short enough for a test, longer than two jobs, of whose epilogs one waits four seconds less than it may take: the simulated
+    // NVML hangs until it is mended.
+    cluster.configure("deadlines", "probe_ms", "25000");
+    cluster.configure("deadlines", "epilog_ms", "8000");
     cluster.hang_nvml("n1");
     thread::scope(|scope| {
         let check = scope.spawn(|| cluster.health_check("n1"));

@@ -95,9 +95,13 @@ fn a_fifo_in_the_place_of_the_output_holds_nobody() {
     drill::lose_gpu(&cluster, "n1", 3);
     drill::end(&cluster, &id);
     assert!(answer(&cluster).contains("it is no regular file"), "{}", answer(&cluster));
-    // slurmstepd itself would wait for a reader when the job restarts.
+    // slurmstepd itself would wait for a reader when the job restarts, and could not be ended: here is one. To open a pipe for
+    // both waits for nobody.
+    let reader = fs::OpenOptions::new().read(true).write(true).open(&out).expect("the pipe opens");
     cluster.run(&["scancel", &id]);
-    cluster.run(&["rm", "-f", out.to_str().expect("UTF-8")]);
+    cluster.wait_done(&id);
+    fs::remove_file(&out).expect("the pipe goes");
+    drop(reader);
 }
 
 #[test]
@@ -118,6 +122,10 @@ fn another_users_file_and_a_jobs_of_root_are_not_written_to() {
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_full_disk_is_told_and_holds_nobody() {
     let cluster = shared::lend_suite();
+    if cluster.in_root().is_some() {
+        eprintln!("left out: the daemons of another root see no mount that was made since they began");
+        return;
+    }
     let disk = cluster.dir().join("jobs/disk");
     fs::create_dir(&disk).expect("a folder");
     let disk_text = disk.to_str().expect("UTF-8");

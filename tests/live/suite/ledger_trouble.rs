@@ -39,6 +39,10 @@ fn a_ledger_folder_that_cannot_be_written_changes_nothing_for_jobs() {
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn a_full_disk_under_the_ledger_changes_nothing_for_jobs() {
     let cluster = shared::lend_suite();
+    if cluster.in_root().is_some() {
+        eprintln!("left out: the daemons of another root see no mount that was made since they began");
+        return;
+    }
     let folder = cluster.node_dir("n1").join("state");
     let path = folder.to_str().expect("UTF-8");
     if !run(&["mount", "-t", "tmpfs", "-o", "size=32k,mode=755", "ledger", path], &[]).ok() {

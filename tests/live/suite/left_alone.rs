@@ -76,8 +76,11 @@ fn a_job_over_its_time_limit_is_left_alone() {
     let cluster = shared::lend_suite();
     let id = drill::running(&cluster, &["--gres=gpu:8"]);
     drill::lose_gpu(&cluster, "n1", 3);
-    // A limit that has passed, rather than a minute of waiting; slurmctld looks every half minute.
-    cluster.scontrol(&["update", &format!("jobid={id}"), "endtime=now"]).success("update endtime");
+    // A limit that has passed, rather than a minute of waiting; slurmctld looks every half minute. It refuses one that has
+    // passed when it reads it, as one of the last second has.
+    cluster.wait_for("the limit is taken", || {
+        cluster.scontrol(&["update", &format!("jobid={id}"), "endtime=now"]).ok().then_some(())
+    });
     assert_left_alone(&cluster, &id, "TIMEOUT");
 }
 

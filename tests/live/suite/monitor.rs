@@ -27,7 +27,7 @@ fn monitor_mode_leaves_the_scheduler_byte_for_byte_as_it_was() {
     assert_eq!(cluster.wait_done(&next).get("NodeList"), "n1");
     assert_eq!(drill::held_by(&cluster, "n1", "refuse_job"), "mode");
     for node in ["n1", "n2"] {
-        assert_eq!(cluster.ledger("n1", "SELECT * FROM actions").len(), 0, "{node}");
+        assert_eq!(cluster.ledger(node, "SELECT * FROM actions").len(), 0, "{node}");
     }
     assert_eq!(cluster.snapshot_but_jobs(), before);
 }

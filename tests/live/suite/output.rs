@@ -1,6 +1,6 @@
 //! What a job printed, on a real cluster: found where Slurm put it, read with its owner's rights, judged and bundled.
 
-use crate::cluster::{Cluster, built};
+use crate::cluster::Cluster;
 use crate::command::Answer;
 use crate::shared;
 use serde_json::Value;
@@ -14,11 +14,7 @@ const DIES: &str = "echo '[rank0]: Traceback (most recent call last):'
 
 /// `slurm-triage` on the node that ran the job.
 fn triage(cluster: &Cluster, args: &[&str]) -> Answer {
-    let program = built().join("slurm-triage");
-    let config = cluster.dir().join("etc/triage.toml");
-    let place =
-        [program.to_str().expect("UTF-8"), "--node", "n1", "--config", config.to_str().expect("UTF-8")];
-    cluster.run(&[&place, args].concat())
+    cluster.triage("n1", args)
 }
 
 fn diagnose(cluster: &Cluster, job: &str) -> Value {

@@ -1,17 +1,12 @@
 //! What a person says holds against everything the suite would do.
 
 use super::drill;
-use crate::cluster::{Cluster, built};
+use crate::cluster::Cluster;
 use crate::shared;
 
 /// `slurm-triage` on a node of the cluster.
 pub(super) fn say(cluster: &Cluster, node: &str, args: &[&str]) -> String {
-    let program = built().join("slurm-triage");
-    let config = cluster.dir().join("etc/triage.toml");
-    let place =
-        [program.to_str().expect("UTF-8"), "--node", node, "--config", config.to_str().expect("UTF-8")];
-    let said = cluster.run(&[&place, args].concat());
-    said.success(args[0])
+    cluster.triage(node, args).success(args[0])
 }
 
 /// A word of the lost GPU's case; the machine that plays the nodes may have faults of its own.
@@ -52,6 +47,7 @@ fn an_intent_that_waits_is_not_carried_out_once_its_case_is_closed_or_its_node_h
     let cluster = shared::lend_suite();
     drill::lose_gpu(&cluster, "n1", 3);
     // The controller is away, so that the drain is wanted and not done.
+    cluster.configure("slurm", "command_deadline_ms", "3000");
     cluster.stop("slurmctld");
     cluster.health_check("n1");
     assert_eq!(cluster.ledger_value("n1", "SELECT state FROM actions WHERE kind = 'drain'"), "pending");

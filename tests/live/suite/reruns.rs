@@ -19,7 +19,9 @@ fn script(cluster: &Cluster) -> String {
 /// Waits until this run of the job runs, its prolog over.
 fn begun(cluster: &Cluster, id: &str, run: u32) -> Record {
     let mark = cluster.dir().join(format!("jobs/{id}.begun.{run}"));
-    cluster.wait_for(&format!("run {run} of job {id} begins"), || cluster.job(id).filter(|_| mark.exists()))
+    cluster.wait_for(&format!("run {run} of job {id} begins"), || {
+        mark.exists().then(|| cluster.job(id)).flatten()
+    })
 }
 
 /// Lets this run of the job end.
@@ -102,6 +104,7 @@ fn a_fault_that_follows_the_job_from_node_to_node_stops_it() {
     let id = cluster.sbatch(&["--nodes=2", "--gres=gpu:8"], &script(&cluster));
     for (run, nodes, bad) in [(0, "n[1-2]", "n2"), (1, "n[1,3]", "n3")] {
         assert_eq!(begun(&cluster, &id, run).get("NodeList"), nodes);
+        drill::hear_first(&cluster, "n1", &[bad]);
         drill::lose_gpu(&cluster, bad, 3);
         end(&cluster, &id, run);
     }

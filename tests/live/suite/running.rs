@@ -1,23 +1,14 @@
 //! Jobs that still run on a node which was taken out: left to end by themselves, unless the policy says otherwise.
 
 use super::drill;
-use crate::cluster::{Cluster, Options, hooks};
+use crate::cluster::{Cluster, Options};
 use crate::{shared, tend};
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::time::Instant;
 
 /// A cluster that gives a job ten minutes after SIGTERM: whoever waits them out is not back before a test's patience ends.
 fn patient() -> Cluster {
-    let hooks = hooks();
-    let hooks = hooks.to_str().expect("the hooks' path is UTF-8");
-    let options =
-        Options::default().with("--hooks", hooks).with("--mode", "act").with("--health-interval", "0");
-    let cluster = Cluster::up(&options);
-    let conf = cluster.dir().join("etc/slurm.conf");
-    let mut conf = OpenOptions::new().append(true).open(conf).expect("slurm.conf opens");
-    writeln!(conf, "KillWait=600").expect("a line is added");
-    cluster.scontrol(&["reconfigure"]).success("reconfigure");
+    let cluster = tend::up(Options::default());
+    cluster.reconfigure("KillWait=600");
     cluster.wait_for("the controller has taken it", || {
         let config = cluster.scontrol(&["show", "config"]).success("show config");
         config.lines().any(|line| line.starts_with("KillWait") && line.contains("600 sec")).then_some(())

@@ -24,6 +24,7 @@ fn assert_moved_off_n2(job: &Record) {
 fn a_bad_second_node_is_drained_and_excluded_while_the_batch_host_stays() {
     let cluster = shared::lend_suite();
     let id = pair(&cluster);
+    drill::hear_first(&cluster, "n1", &["n2"]);
     drill::lose_gpu(&cluster, "n2", 3);
     drill::end(&cluster, &id);
     assert_moved_off_n2(&drill::again(&cluster, &id));
@@ -44,6 +45,7 @@ fn a_node_that_ran_no_step_is_heard_all_the_same() {
     // slurmd runs no prolog on a node whose job never starts a step there, but it does run the epilog.
     let cluster = shared::lend_suite();
     let id = drill::running(&cluster, &["--nodes=2", "--gres=gpu:8"]);
+    drill::hear_first(&cluster, "n1", &["n2"]);
     drill::lose_gpu(&cluster, "n2", 3);
     drill::end(&cluster, &id);
     assert_moved_off_n2(&drill::again(&cluster, &id));
@@ -54,6 +56,7 @@ fn a_node_that_ran_no_step_is_heard_all_the_same() {
 #[ignore = "needs root and Slurm; run by scripts/test"]
 fn what_others_keep_in_a_node_record_as_json_stays_there() {
     let cluster = shared::lend_suite();
+    drill::hear_first(&cluster, "n1", &["n2"]);
     let (id, extra) = lose_n2_with_extra(&cluster, "{\"rack\":7}");
     assert!(extra.contains("\"rack\":7") && extra.contains("\"slurm_triage\":"), "{extra}");
     assert_moved_off_n2(&drill::again(&cluster, &id));
@@ -87,11 +90,19 @@ fn a_second_node_whose_nvml_hangs_is_heard_in_time() {
     // A GPU that is lost often takes NVML with it, and the batch host waits only a moment for its peers.
     let cluster = shared::lend_suite();
     let id = drill::running(&cluster, &["--nodes=2", "--gres=gpu:8"]);
+    drill::hear_first(&cluster, "n1", &["n2"]);
     cluster.kernel_line("n2", &drill::xid_79(3));
     cluster.hang_nvml("n2");
     drill::end(&cluster, &id);
     assert_moved_off_n2(&drill::again(&cluster, &id));
     drill::wait_our_drain(&cluster, "n2");
+    assert_waited_for_no_nvml(&cluster);
+}
+
+/// n2's epilog has not asked NVML, or it would have told of it only after a hang.
+fn assert_waited_for_no_nvml(cluster: &Cluster) {
+    let hung = "SELECT count(*) FROM events WHERE code = 'triage.source_hung'";
+    assert_eq!(cluster.ledger_value("n2", hung), "0");
 }
 
 #[test]
@@ -103,7 +114,9 @@ fn a_second_node_that_was_drained_under_its_job_is_heard_when_the_job_ends() {
     assert!(cluster.health_check("n2").ok());
     drill::wait_our_drain(&cluster, "n2");
     assert!(cluster.job(&id).expect("the job is known").is("RUNNING"));
+    drill::hear_first(&cluster, "n1", &["n2"]);
     cluster.hang_nvml("n2");
     drill::end(&cluster, &id);
     assert_moved_off_n2(&drill::again(&cluster, &id));
+    assert_waited_for_no_nvml(&cluster);
 }

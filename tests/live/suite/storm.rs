@@ -1,7 +1,8 @@
 //! Many nodes at once: what looks like many faults and is one, and what is many faults and must not empty the cluster.
 
 use super::drill;
-use crate::cluster::{Cluster, Options, built};
+use crate::cluster::{Cluster, Options};
+use crate::tend;
 use std::time::Duration;
 
 /// As many as a machine with two cores bears; the job has two fewer, so that it finds a place to run again.
@@ -14,13 +15,7 @@ const LONG: Duration = Duration::from_secs(240);
 const MAX_PER_JOB: usize = 2;
 
 fn cluster() -> Cluster {
-    let hooks = built().to_str().expect("the build folder's path is UTF-8");
-    let options = Options::default()
-        .with("--nodes", &NODES.to_string())
-        .with("--hooks", hooks)
-        .with("--mode", "act")
-        .with("--health-interval", "0");
-    let cluster = Cluster::up(&options);
+    let cluster = tend::up(Options::default().with("--nodes", &NODES.to_string()));
     begin_ledgers(&cluster);
     cluster
 }
@@ -71,6 +66,7 @@ fn one_lost_gpu_behind_a_wave_of_teardown_costs_one_drain_and_one_requeue() {
     let cluster = cluster();
     let id = drill::running(&cluster, &[&format!("--nodes={}", NODES - 2), "--gres=gpu:8"]);
     cluster.spy();
+    drill::hear_first(&cluster, "n1", &["n7"]);
     cluster.kernel_line("n7", &drill::xid_79(3));
     for node in nodes().take(NODES - 2) {
         for xid in [43, 45] {
