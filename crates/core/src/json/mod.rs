@@ -1,6 +1,6 @@
 //! JSON that somebody else wrote, or an earlier release of ours.
 //!
-//! serde_json builds a tree of it, and [`tree`] gives each type what it asks for. Read from the text directly, every
+//! serde_json builds a tree of it, and `tree.rs` gives each type what it asks for. Read from the text directly, every
 //! type would be generated once more with a parser around it, and once as the list that serde_json takes a struct for
 //! as well: as much code again as all of the pipeline's. An error of the second step names the way to its place.
 mod error;
