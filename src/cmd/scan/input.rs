@@ -3,8 +3,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-/// Size of a piece, bytes. A line longer than that is looked at up to here.
+/// Most bytes of a piece. A line longer than that is looked at up to here.
 pub(super) const CHUNK: usize = 4 * 1024 * 1024;
+
+/// Bytes of a piece whose lines are no longer than that: it is still in the second-level cache when it is looked at.
+const USUAL: usize = 512 * 1024;
 
 /// An open input.
 pub(super) struct Input {
@@ -54,14 +57,15 @@ impl Input {
     /// The next piece; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Chunk<'_>>> {
         loop {
-            self.fill()?;
+            self.fill(USUAL)?;
             if self.skipping {
                 self.pass_over();
                 if self.skipping && !self.ended {
                     continue;
                 }
-                self.fill()?;
+                self.fill(USUAL)?;
             }
+            self.fill_to_a_line_end()?;
             if self.filled == 0 {
                 return Ok(None);
             }
@@ -69,13 +73,29 @@ impl Input {
         }
     }
 
-    /// Moves what is left to the front and reads until the buffer is full or the input has ended.
-    fn fill(&mut self) -> io::Result<()> {
-        self.buffer.copy_within(self.used..self.filled, 0);
+    /// Reads on until there is a whole line, as far as the buffer goes.
+    fn fill_to_a_line_end(&mut self) -> io::Result<()> {
+        let mut seen = 0;
+        while !self.ended
+            && self.filled < self.buffer.len()
+            && memchr::memchr(b'\n', &self.buffer[seen..self.filled]).is_none()
+        {
+            seen = self.filled;
+            self.fill(self.filled.saturating_mul(2).max(USUAL))?;
+        }
+        Ok(())
+    }
+
+    /// Moves what is left to the front and reads until the buffer holds that much, or the input has ended.
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        let wanted = wanted.min(self.buffer.len());
+        if self.used > 0 {
+            self.buffer.copy_within(self.used..self.filled, 0);
+        }
         self.filled -= self.used;
         self.used = 0;
-        while !self.ended && self.filled < self.buffer.len() {
-            match self.reader.read(&mut self.buffer[self.filled..]) {
+        while !self.ended && self.filled < wanted {
+            match self.reader.read(&mut self.buffer[self.filled..wanted]) {
                 Ok(0) => self.ended = true,
                 Ok(n) => self.filled += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -127,5 +147,42 @@ impl Counter<'_> {
         self.line += memchr::memchr_iter(b'\n', between).count() as u64;
         self.at = at.max(self.at);
         self.line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn lines_of_any_length_come_whole_or_cut_where_a_piece_may_end() {
+        let lengths =
+            [0, 1, USUAL - 1, USUAL, USUAL + 1, 80, 2 * USUAL, CHUNK - 1, CHUNK, CHUNK + 1, 80, 3 * CHUNK, 7];
+        for end in [&b"\n"[..], b""] {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            let mut expected = Vec::new();
+            for (index, length) in lengths.iter().enumerate() {
+                let last = index + 1 == lengths.len();
+                let line = vec![b'a' + u8::try_from(index).unwrap(); *length];
+                file.write_all(&line).unwrap();
+                file.write_all(if last { end } else { b"\n" }).unwrap();
+                expected.push((line.len().min(CHUNK), line.first().copied()));
+            }
+            assert_eq!(read(file.path()), expected, "{end:?}");
+        }
+    }
+
+    /// Length and first byte of each line, by its number.
+    fn read(path: &Path) -> Vec<(usize, Option<u8>)> {
+        let mut input = Input::open(path).unwrap();
+        let mut lines = Vec::new();
+        while let Some(chunk) = input.next().unwrap() {
+            assert_eq!(chunk.first_line, lines.len() as u64 + 1);
+            let whole = chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes);
+            lines.extend(whole.split(|b| *b == b'\n').map(|line| (line.len(), line.first().copied())));
+            assert_eq!(chunk.cut_line.is_some(), lines.last().is_some_and(|line| line.0 == CHUNK));
+        }
+        lines
     }
 }
