@@ -6,8 +6,10 @@ use anyhow::{Context, anyhow};
 use triage_catalog::Error as CatalogError;
 use triage_core::catalog::Catalog;
 use triage_core::{NodeName, Stamp};
+use triage_hooks::open;
 use triage_host::clock::{Clock, SystemClock};
 use triage_host::config::{Config, ConfigError, DEFAULT_PATH};
+use triage_host::runner::Command;
 use triage_ledger::{Error as LedgerError, Ledger, OpenOptions};
 
 use crate::args::Common;
@@ -89,8 +91,7 @@ impl Site {
                 self.whose()
             ));
         }
-        let max_bytes = u64::from(self.config.ledger.max_mb).saturating_mul(1_000_000);
-        let options = OpenOptions { max_bytes, ..OpenOptions::writer(LEDGER_WAIT, SystemClock.now()) };
+        let options = open::options(&self.config, LEDGER_WAIT, SystemClock.now());
         Ledger::open(&self.ledger, &options).map_err(explained).context(what)
     }
 
@@ -101,6 +102,20 @@ impl Site {
             Err(error) => (triage_catalog::embedded(), Some(error)),
         }
     }
+}
+
+/// A program of ours runs in another folder than this process: what it is told of is named from the root, and it finds
+/// Slurm's configuration as this process does.
+pub(crate) fn elsewhere(command: Command) -> Command {
+    match std::env::var("SLURM_CONF") {
+        Ok(conf) => command.env("SLURM_CONF", absolute(Path::new(&conf))),
+        Err(_) => command,
+    }
+}
+
+/// A path as a program in another folder has to name it.
+pub(crate) fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 /// The configuration file that is meant.

@@ -1,7 +1,5 @@
 //! `slurm-triage inject`: a synthetic fault, for a drill. The health check puts it through its pass, as it would a real
 //! one; this asks it to, and tells what came of it.
-use std::path::{Path, PathBuf};
-
 use anyhow::{Context, anyhow, bail};
 use nix::unistd::{User, getuid};
 use serde::Serialize;
@@ -17,7 +15,7 @@ use crate::advice;
 use crate::args::{Common, InjectArgs};
 use crate::exit::{self, CmdResult};
 use crate::render::{self, Page};
-use crate::site::Site;
+use crate::site::{Site, absolute, elsewhere};
 use crate::view::{self, DecisionView};
 
 /// What makes the pass.
@@ -57,7 +55,7 @@ pub(crate) fn run(common: &Common, args: &InjectArgs) -> CmdResult {
         refuse_unknown(&ledger, &site, gpu)?;
     }
     drop(ledger);
-    match ask(&site, &Order { ledger: absolute(&site.ledger), actor: actor(), line, act: args.act })? {
+    match ask(&site, &Order { ledger: absolute(&site.ledger).into(), actor: actor(), line, act: args.act })? {
         Answer::Begun { events, cases, decisions, actions } => {
             tell(common, &site, args.act, (&events, &cases, &decisions, &actions))?;
             Ok(exit::OK)
@@ -78,18 +76,10 @@ pub(crate) fn run(common: &Common, args: &InjectArgs) -> CmdResult {
 fn ask(site: &Site, order: &Order) -> anyhow::Result<Answer> {
     let program = site.config.paths.libexec.join(PROGRAM);
     let order = serde_json::to_string(order)?;
-    let args = [
-        "--config".to_owned(),
-        absolute(&site.config_path).display().to_string(),
-        "--drill".to_owned(),
-        order,
-    ];
-    let mut command = Command::new(&program, LIMIT).args(args).env("SLURMD_NODENAME", site.node.as_str());
-    if let Ok(conf) = std::env::var("SLURM_CONF") {
-        command = command.env("SLURM_CONF", absolute(Path::new(&conf)).display().to_string());
-    }
+    let args = ["--config".to_owned(), absolute(&site.config_path), "--drill".to_owned(), order];
+    let command = Command::new(&program, LIMIT).args(args).env("SLURMD_NODENAME", site.node.as_str());
     let path = program.display();
-    let Finished { status, stdout, stderr, .. } = SystemRunner.run(&command).with_context(|| {
+    let Finished { status, stdout, stderr, .. } = SystemRunner.run(&elsewhere(command)).with_context(|| {
         format!(
             "{path} puts a drill through its pass; [paths] libexec in triage.toml is where it is looked for"
         )
@@ -100,11 +90,6 @@ fn ask(site: &Site, order: &Order) -> anyhow::Result<Answer> {
     }
     triage_core::json::from_bytes(&stdout)
         .map_err(|error| anyhow!("{path} gave no answer ({error}): is it of this release? {}", words.trim()))
-}
-
-/// The health check runs in another folder than this process.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// A GPU that the last sweep over NVML did not see is none of this node's. A node that was never swept may have any.

@@ -12,7 +12,7 @@ mod finish;
 pub mod healthcheck;
 pub mod look;
 mod metrics;
-mod open;
+pub mod open;
 pub mod output;
 pub mod overdue;
 pub mod pass;

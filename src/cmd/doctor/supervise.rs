@@ -1,5 +1,5 @@
 //! Running the checks, each in a process of its own under a deadline.
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use triage_core::ExitStatus;
@@ -8,7 +8,7 @@ use triage_host::runner::{Command, Finished, RunError, Runner, SystemRunner};
 use super::Part;
 use super::finding::{Finding, Level};
 use crate::args::Common;
-use crate::site::{Site, config_path};
+use crate::site::{Site, absolute, config_path, elsewhere};
 
 /// Makes the checks, all at once, and tells their findings in the order asked for.
 pub(super) fn all(common: &Common, site: &Site, offline: bool, parts: &[Part]) -> Vec<Finding> {
@@ -49,16 +49,7 @@ fn command(program: PathBuf, common: &Common, site: &Site, offline: bool, part: 
     if offline {
         args.push("--offline".to_owned());
     }
-    let mut command = Command::new(program, part.deadline(&site.config)).args(args);
-    if let Ok(conf) = std::env::var("SLURM_CONF") {
-        command = command.env("SLURM_CONF", absolute(Path::new(&conf)));
-    }
-    command
-}
-
-/// The check runs in another folder than this process.
-fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+    elsewhere(Command::new(program, part.deadline(&site.config)).args(args))
 }
 
 fn findings(part: Part, command: &Command) -> Vec<Finding> {

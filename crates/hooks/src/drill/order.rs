@@ -8,10 +8,11 @@ use triage_core::{Action, Case, Decision, Event};
 use triage_host::clock::{Clock, SystemClock};
 use triage_host::proc::Root;
 use triage_host::runner::SystemRunner;
-use triage_ledger::{Ledger, OpenOptions};
+use triage_ledger::Ledger;
 
 use super::{Drill, Ended};
 use crate::ctx::Ctx;
+use crate::open;
 use crate::start::{self, Read};
 
 /// How long the pass may take: the controller is asked for this node's record.
@@ -73,12 +74,12 @@ fn carry_out(program: &'static str, path: &Path, order: &str) -> Result<Answer, 
         ctx.policy = Policy::default();
     }
     let Some(line) = &order.line else {
-        return super::end(&ctx, &mut open(&ctx, &order)?, &order.actor).map(Answer::Ended).map_err(words);
+        return super::end(&ctx, &mut ledger(&ctx, &order)?, &order.actor).map(Answer::Ended).map_err(words);
     };
     if super::site_acts(&ctx.policy) && !order.act {
         return Ok(Answer::Acts);
     }
-    let mut ledger = open(&ctx, &order)?;
+    let mut ledger = ledger(&ctx, &order)?;
     let drill = Drill { line, act: order.act, actor: &order.actor };
     let output = super::inject(&mut ctx, &mut ledger, &drill).map_err(words)?;
     Ok(Answer::Begun {
@@ -90,13 +91,11 @@ fn carry_out(program: &'static str, path: &Path, order: &str) -> Result<Answer, 
 }
 
 /// The ledger the order names. One that is not there is not begun: the node may be misspelt.
-fn open(ctx: &Ctx<'_>, order: &Order) -> Result<Ledger, String> {
+fn ledger(ctx: &Ctx<'_>, order: &Order) -> Result<Ledger, String> {
     if !order.ledger.exists() {
         return Err(format!("{}: there is no ledger yet", order.ledger.display()));
     }
-    let max_bytes = u64::from(ctx.config.ledger.max_mb).saturating_mul(1_000_000);
-    let options = OpenOptions { max_bytes, ..OpenOptions::writer(WAIT, ctx.now()) };
-    Ledger::open(&order.ledger, &options).map_err(words)
+    Ledger::open(&order.ledger, &open::options(&ctx.config, WAIT, ctx.now())).map_err(words)
 }
 
 fn words(error: impl std::fmt::Display) -> String {
